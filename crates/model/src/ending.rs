@@ -1,0 +1,58 @@
+//! How a command ended.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Millis;
+
+/// The end of one command and of everything it started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    Exited { code: i32 },
+    Signaled { signal: i32 },
+    TimedOut { after: Millis },
+    NotStarted { cause: String },
+}
+
+impl Ending {
+    pub fn succeeded(&self) -> bool {
+        *self == Ending::Exited { code: 0 }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Exited { code: 127 } => f.write_str("exit code 127 (command not found)"),
+            Ending::Exited { code } => write!(f, "exit code {code}"),
+            Ending::Signaled { signal } => match signal_name(*signal) {
+                Some(name) => write!(f, "killed by {name}"),
+                None => write!(f, "killed by signal {signal}"),
+            },
+            Ending::TimedOut { after } => write!(f, "killed at its limit of {after}"),
+            Ending::NotStarted { cause } => write!(f, "could not be started: {cause}"),
+        }
+    }
+}
+
+/// The signals that end programs in practice.
+fn signal_name(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        25 => "SIGXFSZ",
+        _ => return None,
+    })
+}

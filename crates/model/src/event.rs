@@ -1,0 +1,294 @@
+//! Everything that can happen to a study: one closed list, the same in the ledger, in the fold and in the views.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ending::Ending;
+use crate::id::{BlobId, CommitId, ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
+use crate::judge::Estimate;
+use crate::measure::{Measurement, Output, Usage};
+use crate::proposal::SurfaceBlob;
+use crate::spec::{Evaluate, Guard, Metric, Surface};
+use crate::tuner::Edit;
+use crate::units::{Millis, Score, Timestamp};
+use crate::verdict::{Reason, Verdict};
+
+/// Something that happened, and when.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    pub at: Timestamp,
+    pub what: What,
+}
+
+/// What happened. Names are stored: a changed one needs a new major format, a new one a minor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum What {
+    StudyOpened {
+        study: String,
+        seed: u64,
+    },
+    SegmentOpened(SegmentFacts),
+    RunStarted(RunFacts),
+    RunStopped {
+        reason: StopReason,
+    },
+    /// A person asked the run to end: gently, or at once.
+    StopRequested {
+        hurry: bool,
+    },
+    /// An agent was asked for a proposal against the champion of this moment.
+    Asked {
+        experiment: ExperimentId,
+        agent: String,
+        parent: CommitId,
+    },
+    /// The agent was stopped through no fault of its own; it will be asked again.
+    AttemptLost {
+        experiment: ExperimentId,
+    },
+    AttemptFailed {
+        experiment: ExperimentId,
+        failure: AttemptFailure,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Output>,
+    },
+    Proposed(Proposed),
+    TrialStarted {
+        trial: TrialId,
+        experiment: ExperimentId,
+        purpose: Purpose,
+        seed: Seed,
+        slot: Slot,
+    },
+    TrialFinished {
+        trial: TrialId,
+        experiment: ExperimentId,
+        measurement: Measurement,
+    },
+    /// The trial says nothing about the candidate and is run again.
+    TrialLost {
+        trial: TrialId,
+        experiment: ExperimentId,
+        loss: Loss,
+    },
+    GuardStarted {
+        experiment: ExperimentId,
+        guard: u32,
+        slot: Slot,
+    },
+    GuardFinished {
+        experiment: ExperimentId,
+        guard: u32,
+        ending: Ending,
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Output>,
+    },
+    GuardLost {
+        experiment: ExperimentId,
+        guard: u32,
+        loss: Loss,
+    },
+    Judged(Judged),
+    BranchAdvanced {
+        experiment: ExperimentId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<CommitId>,
+        to: CommitId,
+    },
+    /// A kind that a later minor format added; readers pass over it.
+    #[serde(other)]
+    Unknown,
+}
+
+impl What {
+    /// The experiment it belongs to, where it belongs to one.
+    pub fn experiment(&self) -> Option<ExperimentId> {
+        match self {
+            What::Asked { experiment, .. }
+            | What::AttemptLost { experiment }
+            | What::AttemptFailed { experiment, .. }
+            | What::Proposed(Proposed { experiment, .. })
+            | What::TrialStarted { experiment, .. }
+            | What::TrialFinished { experiment, .. }
+            | What::TrialLost { experiment, .. }
+            | What::GuardStarted { experiment, .. }
+            | What::GuardFinished { experiment, .. }
+            | What::GuardLost { experiment, .. }
+            | What::Judged(Judged { experiment, .. })
+            | What::BranchAdvanced { experiment, .. } => Some(*experiment),
+            What::StudyOpened { .. }
+            | What::SegmentOpened(_)
+            | What::RunStarted(_)
+            | What::RunStopped { .. }
+            | What::StopRequested { .. }
+            | What::Unknown => None,
+        }
+    }
+
+    /// Every blob it names.
+    pub fn blobs(&self) -> Vec<&BlobId> {
+        match self {
+            What::SegmentOpened(facts) => facts.contents.iter().map(|file| &file.blob).collect(),
+            What::Proposed(proposed) => {
+                let mut blobs: Vec<_> = proposed.surface.iter().map(|file| &file.blob).collect();
+                blobs.extend(output_blob(&proposed.output));
+                blobs
+            }
+            What::AttemptFailed { output: found, .. } | What::GuardFinished { output: found, .. } => output_blob(found),
+            What::TrialFinished { measurement, .. } => output_blob(&measurement.output),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn output_blob(output: &Option<Output>) -> Vec<&BlobId> {
+    output.iter().map(|output| &output.blob).collect()
+}
+
+/// What stays the same for a whole segment; nothing is compared across a change of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SegmentFacts {
+    pub segment: Segment,
+    pub baseline: CommitId,
+    pub surface: Surface,
+    pub contents: Vec<SurfaceBlob>,
+    pub metric: Metric,
+    pub evaluate: Evaluate,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guards: Vec<Guard>,
+    /// How far the number can be trusted.
+    pub assurance: String,
+    /// What the machine enforces while the number is made.
+    pub sandbox: String,
+}
+
+/// The start of one run of the engine. Whatever was in flight before it is lost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFacts {
+    pub run: u64,
+    pub scope: Scope,
+    pub slots: u32,
+    pub version: String,
+    pub pid: u32,
+    /// Which boot of the machine this was: monotonic times mean nothing across two.
+    pub boot: String,
+    pub containment: String,
+}
+
+/// How much a run is meant to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The loop, until a limit or so many verdicts.
+    Loop { experiments: Option<u64> },
+    /// One proposal of a person, to its verdict.
+    One,
+}
+
+/// A proposal that was taken: what the surface becomes, and whose idea it was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proposed {
+    pub experiment: ExperimentId,
+    pub agent: String,
+    pub parent: CommitId,
+    pub commit: CommitId,
+    /// The commit's own time in seconds, so that it can be made again bit for bit.
+    pub commit_time: i64,
+    pub description: String,
+    pub content: ContentId,
+    pub surface: Vec<SurfaceBlob>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Edit>,
+    #[serde(default)]
+    pub took: Millis,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Output>,
+}
+
+/// Why an agent's turn gave nothing to try.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptFailure {
+    NoChange,
+    Error {
+        what: String,
+    },
+    /// It broke a rule: this one counts, and nothing of it is run.
+    Policy {
+        what: String,
+    },
+    /// It has no further idea, and asking again would give the same answer.
+    Exhausted {
+        what: String,
+    },
+}
+
+/// What a trial is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    Baseline,
+    Screen,
+    Confirm,
+    Remeasure,
+}
+
+/// Why a trial says nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// Ended with the engine, or stopped by a person.
+    Interrupted,
+    /// The machine slept in the middle of it.
+    Suspended,
+    /// Our own fault; three in a row end the experiment as `engine_error`.
+    Fault { what: String },
+}
+
+/// The end of an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    pub experiment: ExperimentId,
+    pub verdict: Verdict,
+    pub reason: Reason,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Score>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum StopReason {
+    /// It did what it was asked to do.
+    Done,
+    Target {
+        level: f64,
+    },
+    NightWall,
+    NightExperiments,
+    TotalWall,
+    TotalExperiments,
+    NoGain,
+    FailedAttempts {
+        in_a_row: u32,
+        last: String,
+    },
+    NothingToTry {
+        what: String,
+    },
+    BaselineFailed {
+        verdict: Verdict,
+        reason: Reason,
+    },
+    EngineErrors {
+        last: String,
+    },
+    Interrupted,
+    /// The engine itself could not go on.
+    Fault {
+        what: String,
+    },
+}

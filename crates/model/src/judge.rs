@@ -1,0 +1,202 @@
+//! The first judge: keep only beyond the measured noise, and only what a second run confirms.
+//!
+//! Whatever decides later does so behind `rule`: everything known of both sides in, one ruling out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::{Confidence, Tally, pooled_sd, student_t};
+use crate::units::Goal;
+use crate::verdict::Reason;
+
+/// How many trials the baseline gets before anything is compared with it.
+pub const CALIBRATION_TRIALS: u32 = 3;
+
+/// How much the metric moves when nothing changes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// Too few repeats to say anything.
+    Unknown,
+    /// Equal across at least three seeds: one trial decides.
+    Deterministic,
+    Noisy {
+        sd: f64,
+        degrees: u32,
+    },
+}
+
+impl Noise {
+    /// Learns the noise from groups of repeats, each of one commit with different seeds.
+    pub fn from_repeats<'a>(groups: impl IntoIterator<Item = &'a Tally> + Clone) -> Noise {
+        let largest = groups.clone().into_iter().map(Tally::n).max().unwrap_or(0);
+        match pooled_sd(groups) {
+            None => Noise::Unknown,
+            Some((0.0, _)) if largest >= CALIBRATION_TRIALS => Noise::Deterministic,
+            Some((0.0, _)) => Noise::Unknown,
+            Some((sd, degrees)) => Noise::Noisy { sd, degrees },
+        }
+    }
+
+    /// The gain of one trial over a level of `n` trials that noise alone would rarely show.
+    fn bound(self, n: u32) -> f64 {
+        match self {
+            Noise::Unknown => f64::INFINITY,
+            Noise::Deterministic => 0.0,
+            Noise::Noisy { sd, degrees } => student_t(Confidence::P95, degrees) * sd * spread(1, n),
+        }
+    }
+}
+
+/// Everything known of a candidate and of the champion it wants to replace.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    pub goal: Goal,
+    pub min_gain: f64,
+    pub noise: Noise,
+    /// Trials of the champion that did not take part in choosing it.
+    pub champion: &'a Tally,
+    /// The candidate's scores, in the order they were measured.
+    pub candidate: &'a [f64],
+}
+
+/// What to do with a candidate.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ruling {
+    /// One more trial of the candidate would tell.
+    Measure,
+    Keep(Reason, Estimate),
+    Discard(Reason, Estimate),
+}
+
+/// A gain over the champion of its moment, with its 95 % interval where the noise is known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    pub gain: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+/// Rules on a candidate. `None` when the champion has no level to compare with.
+pub fn rule(evidence: &Evidence<'_>) -> Option<Ruling> {
+    let &Evidence { goal, min_gain, noise, champion, candidate } = evidence;
+    let level = champion.mean()?;
+    let Some((&first, confirmations)) = candidate.split_first() else {
+        return Some(Ruling::Measure);
+    };
+    let bound = noise.bound(champion.n());
+    let estimate = |scores: &[f64]| estimate(goal, noise, champion, level, scores);
+    let first_gain = goal.gain(level, first);
+    if let Some(reason) = shortfall(first_gain, bound, min_gain) {
+        return Some(Ruling::Discard(reason, estimate(candidate)));
+    }
+    if noise == Noise::Deterministic {
+        let reason = Reason::Better { gain: first_gain, bound, trials: 1 };
+        return Some(Ruling::Keep(reason, estimate(candidate)));
+    }
+    // The first run was chosen for being good, so only what came after it says how good.
+    let Some(&second) = confirmations.last() else {
+        return Some(Ruling::Measure);
+    };
+    let second_gain = goal.gain(level, second);
+    Some(match shortfall(second_gain, bound, min_gain) {
+        Some(_) => {
+            let reason = Reason::NotConfirmed { first: first_gain, second: second_gain, bound };
+            Ruling::Discard(reason, estimate(confirmations))
+        }
+        None => {
+            let trials = candidate.len() as u32;
+            let reason = Reason::Better { gain: second_gain, bound, trials };
+            Ruling::Keep(reason, estimate(confirmations))
+        }
+    })
+}
+
+/// Why a gain is not enough, if it is not.
+fn shortfall(gain: f64, bound: f64, min_gain: f64) -> Option<Reason> {
+    if gain <= 0.0 {
+        Some(Reason::NotBetter { gain })
+    } else if gain <= bound {
+        Some(Reason::WithinNoise { gain, bound })
+    } else if gain < min_gain {
+        Some(Reason::BelowMinGain { gain, min_gain })
+    } else {
+        None
+    }
+}
+
+fn estimate(goal: Goal, noise: Noise, champion: &Tally, level: f64, scores: &[f64]) -> Estimate {
+    let tally = Tally::of(scores.iter().copied());
+    let gain = goal.gain(level, tally.mean().unwrap_or(level));
+    let half = match noise {
+        Noise::Unknown => None,
+        Noise::Deterministic => Some(0.0),
+        Noise::Noisy { sd, degrees } => {
+            Some(student_t(Confidence::P975, degrees) * sd * spread(tally.n(), champion.n()))
+        }
+    };
+    Estimate { gain, low: half.map(|half| gain - half), high: half.map(|half| gain + half) }
+}
+
+/// The spread of a difference of two means, in units of one trial's.
+fn spread(a: u32, b: u32) -> f64 {
+    (1.0 / f64::from(a) + 1.0 / f64::from(b)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOISY: Noise = Noise::Noisy { sd: 0.01, degrees: 10 };
+
+    fn ruled(noise: Noise, min_gain: f64, candidate: &[f64]) -> Ruling {
+        let champion = Tally::of([1.0, 1.0, 1.0]);
+        rule(&Evidence { goal: Goal::Min, min_gain, noise, champion: &champion, candidate }).unwrap()
+    }
+
+    fn reason(ruling: Ruling) -> Reason {
+        match ruling {
+            Ruling::Keep(reason, _) | Ruling::Discard(reason, _) => reason,
+            Ruling::Measure => panic!("no ruling yet"),
+        }
+    }
+
+    #[test]
+    fn one_trial_decides_a_deterministic_metric() {
+        assert!(matches!(ruled(Noise::Deterministic, 0.0, &[0.999999]), Ruling::Keep(..)));
+        let equal = reason(ruled(Noise::Deterministic, 0.0, &[1.0]));
+        assert_eq!(equal, Reason::NotBetter { gain: 0.0 });
+    }
+
+    #[test]
+    fn a_gain_within_the_noise_is_discarded_after_one_trial() {
+        assert!(matches!(reason(ruled(NOISY, 0.0, &[0.99])), Reason::WithinNoise { .. }));
+    }
+
+    #[test]
+    fn a_large_gain_is_kept_only_when_a_second_run_confirms_it() {
+        assert_eq!(ruled(NOISY, 0.0, &[0.9]), Ruling::Measure);
+        assert!(matches!(ruled(NOISY, 0.0, &[0.9, 0.91]), Ruling::Keep(..)));
+        assert!(matches!(reason(ruled(NOISY, 0.0, &[0.9, 1.0])), Reason::NotConfirmed { .. }));
+    }
+
+    #[test]
+    fn the_reported_gain_leaves_out_the_run_that_was_selected() {
+        let Ruling::Keep(_, estimate) = ruled(NOISY, 0.0, &[0.5, 0.9]) else { panic!("not kept") };
+        assert!((estimate.gain - 0.1).abs() < 1e-12);
+        assert!(estimate.low.unwrap() < 0.1 && estimate.high.unwrap() > 0.1);
+    }
+
+    #[test]
+    fn a_gain_below_min_gain_is_not_worth_keeping() {
+        assert!(matches!(reason(ruled(Noise::Deterministic, 0.1, &[0.95])), Reason::BelowMinGain { .. }));
+    }
+
+    #[test]
+    fn a_metric_equal_twice_is_not_yet_deterministic() {
+        assert_eq!(Noise::from_repeats(&[Tally::of([1.0, 1.0])]), Noise::Unknown);
+        assert_eq!(Noise::from_repeats(&[Tally::of([1.0; 3])]), Noise::Deterministic);
+        let mixed = [Tally::of([1.0; 3]), Tally::of([0.5, 0.6])];
+        assert!(matches!(Noise::from_repeats(&mixed), Noise::Noisy { .. }));
+    }
+}

@@ -1,0 +1,55 @@
+//! What a trial gave.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ending::Ending;
+use crate::id::BlobId;
+use crate::metric::MetricError;
+use crate::units::{Millis, Score};
+
+/// The facts of one trial: how it ended, what it said, what it used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    pub ending: Ending,
+    /// The metric, where the command succeeded and said it clearly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Score>,
+    /// Why there is no metric although the command succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<MetricError>,
+    /// Every other number it gave, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub numbers: BTreeMap<String, Score>,
+    pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Output>,
+}
+
+/// What the whole process tree used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    pub wall: Millis,
+    pub cpu: Millis,
+    pub peak_bytes: u64,
+}
+
+/// What a command printed: kept contents, and how much there was in all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    pub blob: BlobId,
+    pub bytes: u64,
+}
+
+impl Measurement {
+    /// A number by name, the engine's own measurements included.
+    pub fn number(&self, name: &str) -> Option<Score> {
+        match name {
+            "wall_s" => Score::new(self.usage.wall.as_secs()),
+            "cpu_s" => Score::new(self.usage.cpu.as_secs()),
+            "peak_mb" => Score::new(self.usage.peak_bytes as f64 / 1e6),
+            name => self.numbers.get(name).copied(),
+        }
+    }
+}

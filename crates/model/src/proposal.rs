@@ -1,0 +1,157 @@
+//! A proposal: new contents for the surface, and the rules they must keep to before anything runs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{BlobId, ContentId};
+use crate::spec::{Part, Surface};
+
+/// The longest hypothesis that is kept; agents like to talk.
+pub const DESCRIPTION_LIMIT: usize = 300;
+
+/// Contents of a whole surface, in the surface's order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents(pub Vec<(String, Vec<u8>)>);
+
+/// One file of a recorded proposal: its contents are a blob, so they can be erased and the chain stays provable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SurfaceBlob {
+    pub path: String,
+    pub blob: BlobId,
+}
+
+impl Contents {
+    pub fn blobs(&self) -> Vec<SurfaceBlob> {
+        let blob = |(path, bytes): &(String, Vec<u8>)| SurfaceBlob { path: path.clone(), blob: BlobId::of(bytes) };
+        self.0.iter().map(blob).collect()
+    }
+
+    pub fn id(&self) -> ContentId {
+        content_id(&self.blobs())
+    }
+
+    pub fn get(&self, path: &str) -> Option<&[u8]> {
+        self.0.iter().find(|(name, _)| name == path).map(|(_, bytes)| bytes.as_slice())
+    }
+}
+
+/// The name of a recorded surface.
+pub fn content_id(blobs: &[SurfaceBlob]) -> ContentId {
+    ContentId::of(blobs.iter().map(|file| (file.path.as_str(), &file.blob)))
+}
+
+/// Why contents may not be tried, if they may not: the locked part of a file changed, or too many lines.
+pub fn breach(surface: &Surface, champion: &Contents, proposed: &Contents) -> Option<String> {
+    let mut changed = 0;
+    for file in &surface.files {
+        let path = &file.path;
+        let (Some(old), Some(new)) = (champion.get(path), proposed.get(path)) else {
+            return Some(format!("`{path}` is missing from the proposal"));
+        };
+        if old == new {
+            continue;
+        }
+        if let Some(what) = part_breach(&file.part, old, new) {
+            return Some(format!("`{path}`: {what}"));
+        }
+        changed += lines_changed(old, new);
+    }
+    match surface.max_lines_changed {
+        Some(limit) if changed > limit as usize => {
+            Some(format!("{changed} lines changed, max_lines_changed is {limit}"))
+        }
+        _ => None,
+    }
+}
+
+/// A hypothesis as it is kept: one line, no control characters, capped.
+pub fn one_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+    let clean: String = line.chars().filter(|c| !c.is_control()).collect();
+    match clean.char_indices().nth(DESCRIPTION_LIMIT) {
+        Some((end, _)) => format!("{}…", &clean[..end]),
+        None => clean,
+    }
+}
+
+fn part_breach(part: &Part, old: &[u8], new: &[u8]) -> Option<String> {
+    let (marker, locked): (_, fn(&[u8], usize, usize) -> Vec<u8>) = match part {
+        Part::Whole => return None,
+        Part::Above(marker) => (marker, |text, start, _| text[start..].to_vec()),
+        Part::Below(marker) => (marker, |text, _, end| text[..end].to_vec()),
+    };
+    let locked_part = |text: &[u8]| marker_line(text, marker).map(|(start, end)| locked(text, start, end));
+    match (locked_part(old), locked_part(new)) {
+        (Some(old), Some(new)) if old == new => None,
+        (Some(_), Some(_)) => Some(format!("the part locked by the line `{marker}` was changed")),
+        _ => Some(format!("the line `{marker}` must be there exactly once")),
+    }
+}
+
+/// Where the one line that holds the marker starts and ends.
+fn marker_line(text: &[u8], marker: &str) -> Option<(usize, usize)> {
+    let mut found = None;
+    let mut start = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let end = start + line.len();
+        if line.windows(marker.len().max(1)).any(|window| window == marker.as_bytes())
+            && found.replace((start, end)).is_some()
+        {
+            return None;
+        }
+        start = end;
+    }
+    found
+}
+
+/// Lines outside the common beginning and end, on the larger side: cheap, and never less than the true difference.
+fn lines_changed(old: &[u8], new: &[u8]) -> usize {
+    let lines = |text| <[u8]>::split(text, |byte| *byte == b'\n').collect::<Vec<_>>();
+    let (old, new) = (lines(old), lines(new));
+    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
+    (old.len() - head - tail).max(new.len() - head - tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::SurfaceFile;
+
+    fn contents(text: &str) -> Contents {
+        Contents(vec![("f".into(), text.as_bytes().to_vec())])
+    }
+
+    fn breached(part: Part, max: Option<u32>, old: &str, new: &str) -> Option<String> {
+        let files = vec![SurfaceFile { path: "f".into(), part }];
+        breach(&Surface { files, max_lines_changed: max }, &contents(old), &contents(new))
+    }
+
+    #[test]
+    fn only_the_part_above_the_marker_may_change() {
+        let above = || Part::Above("# ---".into());
+        assert_eq!(breached(above(), None, "a\n# ---\nb\n", "x\ny\n# ---\nb\n"), None);
+        assert!(breached(above(), None, "a\n# ---\nb\n", "a\n# ---\nc\n").is_some());
+        assert!(breached(above(), None, "a\n# ---\nb\n", "a\nb\n").is_some());
+        assert!(breached(above(), None, "a\n# ---\nb\n", "# ---\na\n# ---\nb\n").is_some());
+    }
+
+    #[test]
+    fn only_the_part_below_the_marker_may_change() {
+        let below = || Part::Below("# ---".into());
+        assert_eq!(breached(below(), None, "a\n# ---\nb\n", "a\n# ---\nc\n"), None);
+        assert!(breached(below(), None, "a\n# ---\nb\n", "x\n# ---\nb\n").is_some());
+    }
+
+    #[test]
+    fn too_many_changed_lines_are_a_breach() {
+        assert_eq!(breached(Part::Whole, Some(1), "a\nb\nc\n", "a\nx\nc\n"), None);
+        assert!(breached(Part::Whole, Some(1), "a\nb\nc\n", "x\nx\nc\n").is_some());
+    }
+
+    #[test]
+    fn a_hypothesis_is_one_clean_line() {
+        assert_eq!(one_line("\n  raise \u{1b}[31mlr\nmore"), "raise [31mlr");
+        assert_eq!(one_line(&"x".repeat(1000)).chars().count(), DESCRIPTION_LIMIT + 1);
+        assert_eq!(one_line(""), "");
+    }
+}

@@ -1,0 +1,208 @@
+//! The triplet as the engine understands it: checked, with every default filled in.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::units::{Goal, Millis, Score};
+
+/// Everything a person defined for one study. It cannot exist with a surface that overlaps what is locked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    pub study: String,
+    pub surface: Surface,
+    /// Where the instructions for agents are, relative to the triplet.
+    pub program: String,
+    pub metric: Metric,
+    pub evaluate: Evaluate,
+    pub guards: Vec<Guard>,
+    pub agent: AgentSpec,
+    pub slots: u32,
+    pub limits: Limits,
+}
+
+impl Spec {
+    /// Refuses a spec whose surface holds one of the `reserved` paths: the triplet itself, the program, the state.
+    pub fn new(spec: Spec, reserved: &[String]) -> Result<Spec, SpecError> {
+        if spec.surface.files.is_empty() {
+            return Err(SpecError::EmptySurface);
+        }
+        for file in &spec.surface.files {
+            if let Some(path) = reserved.iter().find(|path| **path == file.path) {
+                return Err(SpecError::Overlap { path: path.clone() });
+            }
+        }
+        Ok(spec)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SpecError {
+    #[error("the surface names no file")]
+    EmptySurface,
+    #[error("`{path}` is both surface and locked")]
+    Overlap { path: String },
+}
+
+/// The files that agents may edit, expanded at the baseline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Surface {
+    pub files: Vec<SurfaceFile>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_lines_changed: Option<u32>,
+}
+
+impl Surface {
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| file.path.as_str())
+    }
+}
+
+/// One file of the surface; its path is relative to the repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SurfaceFile {
+    pub path: String,
+    #[serde(default, skip_serializing_if = "Part::is_whole")]
+    pub part: Part,
+}
+
+/// Which part of a file may change. The line that holds the marker is locked.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    #[default]
+    Whole,
+    Above(String),
+    Below(String),
+}
+
+impl Part {
+    fn is_whole(&self) -> bool {
+        *self == Part::Whole
+    }
+}
+
+/// The one number that must improve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    pub name: String,
+    pub goal: Goal,
+    /// A gain below it is not worth keeping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_gain: Option<Score>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Score>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plausible: Option<(Score, Score)>,
+    #[serde(default)]
+    pub pick: Pick,
+}
+
+/// What to do with a metric that is printed more than once in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    /// Two different values are an error.
+    #[default]
+    Only,
+    Last,
+}
+
+/// How one trial is run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evaluate {
+    pub run: String,
+    pub budget: Millis,
+    /// The hard wall for the whole process tree.
+    pub kill: Millis,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The folder of the triplet within the repository, where commands run; empty at its top.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+}
+
+impl Evaluate {
+    /// Twice the budget, and never less than a minute more: start-up and clean-up are not training.
+    pub fn default_kill(budget: Millis) -> Millis {
+        Millis((budget.0 * 2).max(budget.0 + 60_000))
+    }
+}
+
+/// What must hold besides the metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Guard {
+    pub check: Check,
+    pub when: When,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// A command that must exit with 0.
+    Run(String),
+    /// A number that must not exceed a limit, or the champion's own by more than a share of it.
+    Number { metric: String, max: Option<Score>, max_regression: Option<Score> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    First,
+    BeforeKeep,
+}
+
+/// Who makes proposals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSpec {
+    pub kind: AgentKind,
+    pub timeout: Millis,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentKind {
+    Tuner,
+    Command(String),
+}
+
+impl AgentKind {
+    pub fn name(&self) -> &'static str {
+        match self {
+            AgentKind::Tuner => "tuner",
+            AgentKind::Command(_) => "command",
+        }
+    }
+}
+
+/// When a night, and when a study, is over.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Limits {
+    pub night: Limit,
+    pub total: Limit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Limit {
+    pub wall: Option<Millis>,
+    pub experiments: Option<u64>,
+    pub no_gain_for: Option<Patience>,
+}
+
+/// How long to go on without a keep.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Patience {
+    Time(Millis),
+    Experiments(u64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hard_wall_leaves_at_least_a_minute() {
+        assert_eq!(Evaluate::default_kill(Millis::seconds(5)), Millis::seconds(65));
+        assert_eq!(Evaluate::default_kill(Millis::seconds(300)), Millis::seconds(600));
+    }
+}

@@ -1,0 +1,101 @@
+//! One experiment while it is open, and for as long as it can still be champion.
+
+use crate::event::{AttemptFailure, Purpose};
+use crate::id::{CommitId, ContentId, ExperimentId, Seed, Segment, TrialId};
+use crate::judge::Estimate;
+use crate::measure::Measurement;
+use crate::proposal::SurfaceBlob;
+use crate::stats::Tally;
+use crate::tuner::Edit;
+use crate::units::{Millis, Score, Timestamp};
+use crate::verdict::{Reason, Verdict};
+
+/// The life of one proposal, from the question to the verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    pub id: ExperimentId,
+    pub segment: Segment,
+    pub agent: String,
+    pub parent: Option<CommitId>,
+    pub commit: Option<CommitId>,
+    pub commit_time: i64,
+    pub description: String,
+    pub content: Option<ContentId>,
+    pub surface: Vec<SurfaceBlob>,
+    pub edits: Vec<Edit>,
+    pub started_at: Timestamp,
+    /// The agent is at work on it right now.
+    pub asked: bool,
+    pub failure: Option<AttemptFailure>,
+    pub trials: Vec<Trial>,
+    /// Trials and guards that are running.
+    pub in_flight: u32,
+    /// Guards that were run, and how they ended.
+    pub guards: Vec<(u32, crate::ending::Ending)>,
+    /// Losses through our own fault, in a row.
+    pub faults: u32,
+    pub last_fault: String,
+    pub seconds: Millis,
+    pub verdict: Option<(Verdict, Reason)>,
+    pub judged_metric: Option<Score>,
+    pub estimate: Option<Estimate>,
+    /// Where the branch has to go, or went, for it.
+    pub advanced: bool,
+}
+
+/// One finished trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    pub id: TrialId,
+    pub purpose: Purpose,
+    pub seed: Seed,
+    pub measurement: Measurement,
+}
+
+impl Experiment {
+    pub fn new(id: ExperimentId, segment: Segment, agent: &str, at: Timestamp) -> Experiment {
+        Experiment {
+            id,
+            segment,
+            agent: agent.to_owned(),
+            parent: None,
+            commit: None,
+            commit_time: 0,
+            description: String::new(),
+            content: None,
+            surface: Vec::new(),
+            edits: Vec::new(),
+            started_at: at,
+            asked: false,
+            failure: None,
+            trials: Vec::new(),
+            in_flight: 0,
+            guards: Vec::new(),
+            faults: 0,
+            last_fault: String::new(),
+            seconds: Millis(0),
+            verdict: None,
+            judged_metric: None,
+            estimate: None,
+            advanced: false,
+        }
+    }
+
+    /// The scores of its successful trials, in order.
+    pub fn scores(&self) -> Vec<f64> {
+        self.trials.iter().filter_map(|trial| trial.measurement.metric).map(Score::get).collect()
+    }
+
+    /// Its level from the trials that had no part in choosing it.
+    ///
+    /// A screening trial was selected for being good; only where it is the single one there is (a
+    /// deterministic metric) does it count.
+    pub fn level(&self) -> Tally {
+        let of = |wanted: fn(Purpose) -> bool| {
+            let chosen = self.trials.iter().filter(|trial| wanted(trial.purpose));
+            Tally::of(chosen.filter_map(|trial| trial.measurement.metric).map(Score::get))
+        };
+        let fair = of(|purpose| purpose != Purpose::Screen);
+        if fair.n() > 0 { fair } else { of(|_| true) }
+    }
+}

@@ -1,0 +1,54 @@
+//! The study as a pure state machine: `next_step` says what to do, `apply` learns what happened.
+
+mod experiment;
+mod need;
+mod row;
+mod state;
+mod step;
+
+pub use experiment::{Experiment, Trial};
+pub use row::{Level, NoiseRow, Row, Running, Summary};
+pub use state::{Run, State};
+pub use step::Step;
+
+use crate::event::Event;
+use crate::spec::Spec;
+
+/// What a person defined, and everything that happened since: enough to say what comes next.
+#[derive(Debug, Clone)]
+pub struct Study {
+    spec: Spec,
+    state: State,
+}
+
+impl Study {
+    pub fn new(spec: Spec, state: State) -> Study {
+        Study { spec, state }
+    }
+
+    /// Learns what happened. Never decides anything: the same events give the same state under any spec.
+    pub fn apply(&mut self, event: &Event) {
+        self.state.apply(event);
+    }
+
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Lets go of what was judged, once its row is stored.
+    pub fn forget_judged(&mut self) {
+        self.state.forget_judged();
+    }
+
+    /// The experiments whose row changed since the last call.
+    pub fn take_touched(&mut self) -> Vec<crate::id::ExperimentId> {
+        self.state.touched()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! What one experiment needs next: a verdict, a trial, a guard, or patience.
+
+use super::Study;
+use super::experiment::Experiment;
+use crate::ending::Ending;
+use crate::event::{AttemptFailure, Judged, Purpose};
+use crate::judge::{self, CALIBRATION_TRIALS, Estimate, Evidence, Ruling};
+use crate::measure::Measurement;
+use crate::spec::{Check, When};
+use crate::units::Score;
+use crate::verdict::{Reason, Verdict};
+
+/// Our own fault three times in a row is not bad luck; go on to something else.
+const FAULTS_IN_A_ROW: u32 = 3;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Need {
+    /// Something is running, or an agent is thinking.
+    Patience,
+    /// The agent was interrupted and has to be asked again.
+    Agent,
+    Trial(Purpose),
+    Guard(u32),
+    Verdict(Judged),
+}
+
+impl Study {
+    pub(super) fn need(&self, experiment: &Experiment) -> Need {
+        if experiment.asked || experiment.in_flight > 0 {
+            return Need::Patience;
+        }
+        let verdict = |verdict, reason| Need::Verdict(judged(experiment, verdict, reason, None));
+        if let Some(failure) = &experiment.failure {
+            let (found, reason) = failed_attempt(failure);
+            return verdict(found, reason);
+        }
+        let Some(content) = &experiment.content else {
+            return Need::Agent;
+        };
+        if experiment.faults >= FAULTS_IN_A_ROW {
+            return verdict(Verdict::EngineError, Reason::Engine { what: experiment.last_fault.clone() });
+        }
+        if experiment.id.is_baseline() {
+            return self.baseline_need(experiment);
+        }
+        if experiment.trials.is_empty() {
+            let champion = self.state.champion().and_then(|champion| champion.content.as_ref());
+            if champion == Some(content) {
+                return verdict(Verdict::NoChange, Reason::SameAsChampion);
+            }
+            match self.state.tried(content) {
+                Some(first) if first != experiment.id => {
+                    return verdict(Verdict::Duplicate, Reason::SameAs { experiment: first.0 });
+                }
+                _ => {}
+            }
+        }
+        if let Some(need) = self.guard_need(experiment, When::First) {
+            return need;
+        }
+        for trial in &experiment.trials {
+            if let Some((found, reason)) = self.broken(&trial.measurement) {
+                return verdict(found, reason);
+            }
+            if let Some(reason) = self.number_breach(&trial.measurement, When::First) {
+                return verdict(Verdict::GuardFailed, reason);
+            }
+        }
+        self.ruling_need(experiment)
+    }
+
+    fn baseline_need(&self, baseline: &Experiment) -> Need {
+        for trial in &baseline.trials {
+            // The run ends with it (see `Study::baseline_failure`): there is nothing to compare with.
+            if self.broken(&trial.measurement).is_some() {
+                return Need::Patience;
+            }
+        }
+        if self.state.trials_for(baseline.id, Purpose::Baseline) < CALIBRATION_TRIALS {
+            return Need::Trial(Purpose::Baseline);
+        }
+        let trials = baseline.trials.len() as u32;
+        Need::Verdict(judged(baseline, Verdict::Baseline, Reason::Measured { trials }, None))
+    }
+
+    fn ruling_need(&self, experiment: &Experiment) -> Need {
+        let (Some(champion), Some(facts)) = (self.state.champion(), &self.state.segment) else {
+            return Need::Patience;
+        };
+        let scores = experiment.scores();
+        let ruling = judge::rule(&Evidence {
+            goal: facts.metric.goal,
+            min_gain: self.spec.metric.min_gain.map_or(0.0, Score::get),
+            noise: self.state.noise(),
+            champion: &champion.level(),
+            candidate: &scores,
+        });
+        match ruling {
+            None => Need::Patience,
+            Some(Ruling::Measure) if scores.is_empty() => Need::Trial(Purpose::Screen),
+            Some(Ruling::Measure) => Need::Trial(Purpose::Confirm),
+            Some(Ruling::Discard(reason, estimate)) => {
+                Need::Verdict(judged(experiment, Verdict::Discarded, reason, Some(estimate)))
+            }
+            Some(Ruling::Keep(reason, estimate)) => self
+                .guard_need(experiment, When::BeforeKeep)
+                .or_else(|| {
+                    let last = &experiment.trials.last()?.measurement;
+                    let reason = self.number_breach(last, When::BeforeKeep)?;
+                    Some(Need::Verdict(judged(experiment, Verdict::GuardFailed, reason, Some(estimate))))
+                })
+                .unwrap_or_else(|| Need::Verdict(judged(experiment, Verdict::Kept, reason, Some(estimate)))),
+        }
+    }
+
+    /// Why a trial gave no number that can be compared.
+    pub(super) fn broken(&self, measurement: &Measurement) -> Option<(Verdict, Reason)> {
+        match &measurement.ending {
+            Ending::Exited { code: 0 } => {}
+            ending @ Ending::TimedOut { .. } => {
+                return Some((Verdict::TimedOut, Reason::Ended { ending: ending.clone() }));
+            }
+            ending => return Some((Verdict::Crashed, Reason::Ended { ending: ending.clone() })),
+        }
+        let Some(score) = measurement.metric else {
+            let name = &self.spec.metric.name;
+            let missing = || crate::metric::MetricError::Missing { name: name.clone(), seen: Vec::new() };
+            let error = measurement.problem.clone().unwrap_or_else(missing);
+            return Some((Verdict::InvalidMetric, Reason::Metric { error }));
+        };
+        let (low, high) = self.spec.metric.plausible?;
+        let (value, low, high) = (score.get(), low.get(), high.get());
+        let implausible = Reason::Implausible { value, low, high };
+        (value < low || value > high).then_some((Verdict::Suspect, implausible))
+    }
+
+    /// The first command guard of this moment that has not passed yet.
+    fn guard_need(&self, experiment: &Experiment, when: When) -> Option<Need> {
+        for (index, guard) in self.spec.guards.iter().enumerate() {
+            let (Check::Run(command), true) = (&guard.check, guard.when == when) else { continue };
+            let index = index as u32;
+            match experiment.guards.iter().rev().find(|(found, _)| *found == index) {
+                None => return Some(Need::Guard(index)),
+                Some((_, ending)) if !ending.succeeded() => {
+                    let reason = Reason::GuardCommand { command: command.clone(), ending: ending.clone() };
+                    return Some(Need::Verdict(judged(experiment, Verdict::GuardFailed, reason, None)));
+                }
+                Some(_) => {}
+            }
+        }
+        None
+    }
+
+    /// The first number that is past its limit.
+    fn number_breach(&self, measurement: &Measurement, when: When) -> Option<Reason> {
+        let guards = self.spec.guards.iter().filter(|guard| guard.when == when);
+        for guard in guards {
+            let Check::Number { metric, max, max_regression } = &guard.check else { continue };
+            let Some(value) = measurement.number(metric) else {
+                return Some(Reason::GuardMissing { metric: metric.clone() });
+            };
+            let relative = max_regression.and_then(|share| {
+                let champion = self.champion_number(metric)?;
+                Some(champion + champion.abs() * share.get())
+            });
+            let limits = max.map(Score::get).into_iter().chain(relative);
+            if let Some(limit) = limits.min_by(f64::total_cmp).filter(|limit| value.get() > *limit) {
+                return Some(Reason::GuardLimit { metric: metric.clone(), value: value.get(), limit });
+            }
+        }
+        None
+    }
+
+    fn champion_number(&self, name: &str) -> Option<f64> {
+        let trials = &self.state.champion()?.trials;
+        let values = trials.iter().filter_map(|trial| trial.measurement.number(name));
+        crate::stats::Tally::of(values.map(Score::get)).mean()
+    }
+}
+
+pub(super) fn judged(experiment: &Experiment, verdict: Verdict, reason: Reason, estimate: Option<Estimate>) -> Judged {
+    let metric = match verdict {
+        Verdict::Kept | Verdict::Baseline => experiment.level().mean(),
+        _ => crate::stats::Tally::of(experiment.scores()).mean(),
+    };
+    Judged { experiment: experiment.id, verdict, reason, metric: metric.and_then(Score::new), estimate }
+}
+
+fn failed_attempt(failure: &AttemptFailure) -> (Verdict, Reason) {
+    match failure.clone() {
+        AttemptFailure::NoChange => (Verdict::NoChange, Reason::SameAsChampion),
+        AttemptFailure::Error { what } | AttemptFailure::Exhausted { what } => {
+            (Verdict::AgentError, Reason::Agent { what })
+        }
+        AttemptFailure::Policy { what } => (Verdict::Policy, Reason::Policy { what }),
+    }
+}

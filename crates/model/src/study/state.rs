@@ -1,0 +1,408 @@
+//! The fold of the ledger: the same events always give the same state.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::experiment::{Experiment, Trial};
+use super::row::Running;
+use crate::event::{Event, Judged, Loss, Proposed, Purpose, RunFacts, SegmentFacts, StopReason, What};
+use crate::id::{ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
+use crate::judge::Noise;
+use crate::stats::Tally;
+use crate::tuner::{Outcome, Tried};
+use crate::units::{Millis, Timestamp};
+use crate::verdict::{Group, Reason, Verdict};
+
+/// Everything known of a study.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    pub study: String,
+    pub seed: u64,
+    pub segment: Option<SegmentFacts>,
+    pub run: Option<Run>,
+    pub stopped: Option<StopReason>,
+    pub champion: Option<ExperimentId>,
+    /// A keep whose commit has still to reach the branch.
+    pub unadvanced: Option<ExperimentId>,
+    pub(super) open: BTreeMap<ExperimentId, Experiment>,
+    /// The baseline and everything kept: they can be measured again.
+    standing: BTreeMap<ExperimentId, Experiment>,
+    /// The experiments judged since rows were last taken; then they are forgotten.
+    leaving: BTreeMap<ExperimentId, Experiment>,
+    contents: HashMap<ContentId, ExperimentId>,
+    pub(super) running: BTreeMap<TrialId, (Running, (Slot, Seed))>,
+    pub(super) guarding: BTreeMap<(ExperimentId, u32), Slot>,
+    tried: BTreeMap<ExperimentId, Tried>,
+    pub(super) counts: Counts,
+    pub(super) next_experiment: u64,
+    pub(super) next_trial: u64,
+    /// Time spent in earlier runs.
+    pub(super) past_wall: Millis,
+    pub(super) total_since_keep: SinceKeep,
+    last_at: Timestamp,
+    touched: BTreeSet<ExperimentId>,
+}
+
+/// The present run, and what its limits need to know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    pub facts: RunFacts,
+    pub started_at: Timestamp,
+    /// Set when a person asked it to stop; true for at once.
+    pub stopping: Option<bool>,
+    pub counted: u64,
+    pub first_experiment: u64,
+    pub(super) failed_in_a_row: u32,
+    pub(super) last_failure: String,
+    pub(super) exhausted: Option<String>,
+    pub(super) engine_errors_in_a_row: u32,
+    pub(super) last_engine_error: String,
+    pub(super) since_keep: SinceKeep,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct SinceKeep {
+    pub(super) at: Timestamp,
+    pub(super) experiments: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Counts {
+    pub(super) counted: u64,
+    pub(super) kept: u64,
+    pub(super) not_better: u64,
+    pub(super) broken: u64,
+    pub(super) refused: u64,
+    pub(super) not_counted: u64,
+}
+
+impl State {
+    pub fn apply(&mut self, event: &Event) {
+        let at = event.at;
+        match &event.what {
+            What::StudyOpened { study, seed } => {
+                (self.study, self.seed) = (study.clone(), *seed);
+                self.next_experiment = 1;
+            }
+            What::SegmentOpened(facts) => self.open_segment(facts, at),
+            What::RunStarted(facts) => self.start_run(facts, at),
+            What::RunStopped { reason } => self.stopped = Some(reason.clone()),
+            What::StopRequested { hurry } => {
+                if let Some(run) = &mut self.run {
+                    run.stopping = Some(*hurry || run.stopping == Some(true));
+                }
+            }
+            What::Asked { experiment, agent, parent } => {
+                let segment = self.segment_number();
+                let new = || Experiment::new(*experiment, segment, agent, at);
+                let entry = self.open.entry(*experiment).or_insert_with(new);
+                entry.asked = true;
+                entry.parent = Some(parent.clone());
+                self.saw(*experiment);
+            }
+            What::AttemptLost { experiment } => self.with_open(*experiment, |open| open.asked = false),
+            What::AttemptFailed { experiment, failure, .. } => self.with_open(*experiment, |open| {
+                open.asked = false;
+                open.failure = Some(failure.clone());
+            }),
+            What::Proposed(proposed) => self.propose(proposed, at),
+            What::TrialStarted { trial, experiment, purpose, seed, slot } => {
+                let running = Running { trial: *trial, experiment: *experiment, purpose: *purpose, started_at: at };
+                self.running.insert(*trial, (running, (*slot, *seed)));
+                self.next_trial = self.next_trial.max(trial.0 + 1);
+                self.with_any(*experiment, |found| found.in_flight += 1);
+            }
+            What::TrialFinished { trial, measurement, .. } => {
+                let Some((running, (_, seed))) = self.running.remove(trial) else { return };
+                let purpose = running.purpose;
+                self.with_any(running.experiment, |found| {
+                    found.in_flight = found.in_flight.saturating_sub(1);
+                    found.faults = 0;
+                    found.seconds.0 += measurement.usage.wall.0;
+                    found.trials.push(Trial { id: *trial, purpose, seed, measurement: measurement.clone() });
+                });
+            }
+            What::TrialLost { trial, loss, .. } => {
+                let Some((running, _)) = self.running.remove(trial) else { return };
+                self.lose(running.experiment, loss);
+            }
+            What::GuardStarted { experiment, guard, slot } => {
+                self.guarding.insert((*experiment, *guard), *slot);
+                self.with_open(*experiment, |open| open.in_flight += 1);
+            }
+            What::GuardFinished { experiment, guard, ending, usage, .. } => {
+                self.guarding.remove(&(*experiment, *guard));
+                self.with_open(*experiment, |open| {
+                    open.in_flight = open.in_flight.saturating_sub(1);
+                    open.seconds.0 += usage.wall.0;
+                    open.guards.push((*guard, ending.clone()));
+                });
+            }
+            What::GuardLost { experiment, guard, loss } => {
+                self.guarding.remove(&(*experiment, *guard));
+                self.lose(*experiment, loss);
+            }
+            What::Judged(judged) => self.judge(judged, at),
+            What::BranchAdvanced { experiment, to, .. } => {
+                self.unadvanced = None;
+                self.champion = Some(*experiment);
+                self.with_any(*experiment, |found| {
+                    found.commit = Some(to.clone());
+                    found.advanced = true;
+                });
+            }
+            What::Unknown => {}
+        }
+        self.last_at = self.last_at.max(at);
+    }
+
+    /// Lets go of what was judged: its row is stored, and memory stays small over a hundred thousand experiments.
+    pub fn forget_judged(&mut self) {
+        self.leaving.clear();
+    }
+
+    /// The experiments whose row changed since the last call.
+    pub fn touched(&mut self) -> Vec<ExperimentId> {
+        std::mem::take(&mut self.touched).into_iter().collect()
+    }
+
+    pub fn find(&self, id: ExperimentId) -> Option<&Experiment> {
+        self.open.get(&id).or_else(|| self.standing.get(&id)).or_else(|| self.leaving.get(&id))
+    }
+
+    /// Experiments without a verdict, in order.
+    pub fn open(&self) -> impl Iterator<Item = &Experiment> {
+        self.open.values()
+    }
+
+    /// The baseline and every kept experiment, in order.
+    pub fn standing(&self) -> impl Iterator<Item = &Experiment> {
+        self.standing.values()
+    }
+
+    /// The commit to beat.
+    pub fn champion(&self) -> Option<&Experiment> {
+        self.standing.get(&self.champion?)
+    }
+
+    /// The experiment that tried exactly this surface before, if any did and its result still counts.
+    pub fn tried(&self, content: &ContentId) -> Option<ExperimentId> {
+        self.contents.get(content).copied()
+    }
+
+    /// What the tuner tried so far, oldest first.
+    pub fn tuned(&self) -> Vec<Tried> {
+        self.tried.values().cloned().collect()
+    }
+
+    /// What repeats of standing commits say about the noise.
+    pub fn noise(&self) -> Noise {
+        let groups: Vec<Tally> = self.standing_levels().collect();
+        Noise::from_repeats(&groups)
+    }
+
+    /// The trials the noise was learned from.
+    pub fn repeats(&self) -> u32 {
+        self.standing_levels().filter(|tally| tally.n() > 1).map(|tally| tally.n()).sum()
+    }
+
+    /// Whether the baseline has its verdict.
+    pub fn calibrated(&self) -> bool {
+        self.standing.contains_key(&ExperimentId::BASELINE)
+    }
+
+    /// The number the next experiment will have.
+    pub fn next_experiment(&self) -> ExperimentId {
+        ExperimentId(self.next_experiment)
+    }
+
+    pub fn segment_number(&self) -> Segment {
+        self.segment.as_ref().map_or(Segment(0), |facts| facts.segment)
+    }
+
+    fn standing_levels(&self) -> impl Iterator<Item = Tally> {
+        self.standing.values().map(Experiment::level)
+    }
+
+    fn open_segment(&mut self, facts: &SegmentFacts, at: Timestamp) {
+        let mut baseline = Experiment::new(ExperimentId::BASELINE, facts.segment, "person", at);
+        baseline.commit = Some(facts.baseline.clone());
+        baseline.description = "baseline".to_owned();
+        baseline.surface = facts.contents.clone();
+        let content = crate::proposal::content_id(&facts.contents);
+        self.contents.clear();
+        self.contents.insert(content.clone(), ExperimentId::BASELINE);
+        baseline.content = Some(content);
+        self.open.insert(ExperimentId::BASELINE, baseline);
+        self.touched.insert(ExperimentId::BASELINE);
+        self.segment = Some(facts.clone());
+    }
+
+    /// Whatever was in flight belonged to an engine that is gone.
+    fn start_run(&mut self, facts: &RunFacts, at: Timestamp) {
+        if let Some(run) = &self.run {
+            self.past_wall.0 += self.last_at.since(run.started_at).0;
+        }
+        let lost: Vec<_> = std::mem::take(&mut self.running).into_values().collect();
+        for (running, _) in lost {
+            self.lose(running.experiment, &Loss::Interrupted);
+        }
+        for (experiment, _) in std::mem::take(&mut self.guarding).into_keys() {
+            self.lose(experiment, &Loss::Interrupted);
+        }
+        for open in self.open.values_mut() {
+            open.asked = false;
+        }
+        // A baseline that failed is measured again: the person has probably mended something.
+        if let Some(baseline) = self.open.get_mut(&ExperimentId::BASELINE) {
+            baseline.trials.retain(|trial| trial.measurement.metric.is_some());
+        }
+        self.stopped = None;
+        self.run = Some(Run {
+            facts: facts.clone(),
+            started_at: at,
+            stopping: None,
+            counted: 0,
+            first_experiment: self.next_experiment,
+            failed_in_a_row: 0,
+            last_failure: String::new(),
+            exhausted: None,
+            engine_errors_in_a_row: 0,
+            last_engine_error: String::new(),
+            since_keep: SinceKeep { at, experiments: 0 },
+        });
+        if self.total_since_keep.at == Timestamp(0) {
+            self.total_since_keep.at = at;
+        }
+    }
+
+    fn propose(&mut self, proposed: &Proposed, at: Timestamp) {
+        let id = proposed.experiment;
+        let segment = self.segment_number();
+        let open = self.open.entry(id).or_insert_with(|| Experiment::new(id, segment, &proposed.agent, at));
+        open.asked = false;
+        open.parent = Some(proposed.parent.clone());
+        open.commit = Some(proposed.commit.clone());
+        open.commit_time = proposed.commit_time;
+        open.description = proposed.description.clone();
+        open.content = Some(proposed.content.clone());
+        open.surface = proposed.surface.clone();
+        open.edits = proposed.edits.clone();
+        if !proposed.edits.is_empty() {
+            self.tried.insert(id, Tried { edits: proposed.edits.clone(), outcome: None });
+        }
+        self.contents.entry(proposed.content.clone()).or_insert(id);
+        self.saw(id);
+    }
+
+    fn judge(&mut self, judged: &Judged, at: Timestamp) {
+        let Judged { experiment: id, verdict, reason, metric, estimate } = judged;
+        let Some(mut experiment) = self.open.remove(id) else { return };
+        experiment.verdict = Some((*verdict, reason.clone()));
+        experiment.judged_metric = *metric;
+        experiment.estimate = *estimate;
+        self.count(*verdict, reason, at);
+        if let Some(crate::event::AttemptFailure::Exhausted { what }) = &experiment.failure
+            && let Some(run) = &mut self.run
+        {
+            run.exhausted = Some(what.clone());
+        }
+        if let Some(tried) = self.tried.get_mut(id) {
+            tried.outcome = match verdict.group() {
+                Group::Kept => Some(Outcome::Kept),
+                Group::NotBetter => Some(Outcome::NotBetter),
+                Group::Broken | Group::Refused => Some(Outcome::Failed),
+                Group::NotCounted => None,
+            };
+            if tried.outcome.is_none() {
+                self.tried.remove(id);
+            }
+        }
+        // Our own fault says nothing about these contents: they may be tried again.
+        if matches!(verdict, Verdict::EngineError | Verdict::Interrupted)
+            && let Some(content) = &experiment.content
+            && self.contents.get(content) == Some(id)
+        {
+            self.contents.remove(content);
+        }
+        self.touched.insert(*id);
+        match verdict {
+            Verdict::Baseline | Verdict::Kept => {
+                self.unadvanced = Some(*id);
+                self.standing.insert(*id, experiment);
+            }
+            _ => {
+                self.leaving.insert(*id, experiment);
+            }
+        }
+    }
+
+    fn count(&mut self, verdict: Verdict, reason: &Reason, at: Timestamp) {
+        if verdict == Verdict::Baseline {
+            return;
+        }
+        let counts = &mut self.counts;
+        match verdict.group() {
+            Group::Kept => counts.kept += 1,
+            Group::NotBetter => counts.not_better += 1,
+            Group::Broken => counts.broken += 1,
+            Group::Refused => counts.refused += 1,
+            Group::NotCounted => counts.not_counted += 1,
+        }
+        let Some(run) = &mut self.run else { return };
+        for since in [&mut self.total_since_keep, &mut run.since_keep] {
+            match verdict {
+                Verdict::Kept => *since = SinceKeep { at, experiments: 0 },
+                verdict => since.experiments += u64::from(verdict.is_counted()),
+            }
+        }
+        if verdict.is_counted() {
+            counts.counted += 1;
+            run.counted += 1;
+            run.failed_in_a_row = 0;
+            run.engine_errors_in_a_row = 0;
+        } else if verdict.is_failed_attempt() {
+            run.failed_in_a_row += 1;
+            run.last_failure = reason.to_string();
+        } else if verdict == Verdict::EngineError {
+            run.engine_errors_in_a_row += 1;
+            run.last_engine_error = reason.to_string();
+        }
+    }
+
+    fn lose(&mut self, id: ExperimentId, loss: &Loss) {
+        self.with_any(id, |found| {
+            found.in_flight = found.in_flight.saturating_sub(1);
+            if let Loss::Fault { what } = loss {
+                found.faults += 1;
+                found.last_fault = what.clone();
+            }
+        });
+    }
+
+    fn saw(&mut self, id: ExperimentId) {
+        self.next_experiment = self.next_experiment.max(id.0 + 1);
+        self.touched.insert(id);
+    }
+
+    fn with_open(&mut self, id: ExperimentId, change: impl FnOnce(&mut Experiment)) {
+        if let Some(open) = self.open.get_mut(&id) {
+            change(open);
+            self.touched.insert(id);
+        }
+    }
+
+    fn with_any(&mut self, id: ExperimentId, change: impl FnOnce(&mut Experiment)) {
+        if let Some(found) = self.open.get_mut(&id).or_else(|| self.standing.get_mut(&id)) {
+            change(found);
+            self.touched.insert(id);
+        }
+    }
+
+    /// How often a purpose is already served for an experiment, running trials included.
+    pub(super) fn trials_for(&self, id: ExperimentId, purpose: Purpose) -> u32 {
+        let running =
+            self.running.values().filter(|(running, _)| running.experiment == id && running.purpose == purpose);
+        let done = self.find(id).into_iter().flat_map(|found| &found.trials).filter(|trial| trial.purpose == purpose);
+        (running.count() + done.count()) as u32
+    }
+}

@@ -1,0 +1,180 @@
+//! What the judge said of an experiment, and why.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ending::Ending;
+use crate::metric::MetricError;
+use crate::units::short_number;
+
+/// The end of an experiment, one of a closed list that other tools rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Baseline,
+    Kept,
+    Discarded,
+    NoChange,
+    Duplicate,
+    Crashed,
+    TimedOut,
+    OutOfMemory,
+    OutputLimit,
+    DiskLimit,
+    PidsLimit,
+    InvalidMetric,
+    GuardFailed,
+    Policy,
+    Tampered,
+    Suspect,
+    Retracted,
+    AgentError,
+    EngineError,
+    Interrupted,
+}
+
+/// The five groups that screens show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    Kept,
+    NotBetter,
+    Broken,
+    Refused,
+    NotCounted,
+}
+
+impl Verdict {
+    pub fn group(self) -> Group {
+        use Verdict::*;
+        match self {
+            Kept => Group::Kept,
+            Discarded | Retracted => Group::NotBetter,
+            Crashed | TimedOut | OutOfMemory | OutputLimit | DiskLimit | PidsLimit | InvalidMetric => Group::Broken,
+            GuardFailed | Policy | Tampered | Suspect => Group::Refused,
+            Baseline | NoChange | Duplicate | AgentError | EngineError | Interrupted => Group::NotCounted,
+        }
+    }
+
+    /// Whether it counts as an experiment: the baseline, failed attempts and our own faults do not.
+    pub fn is_counted(self) -> bool {
+        self.group() != Group::NotCounted
+    }
+
+    /// Whether an agent's turn gave nothing usable.
+    pub fn is_failed_attempt(self) -> bool {
+        matches!(self, Verdict::NoChange | Verdict::Duplicate | Verdict::AgentError)
+    }
+
+    /// The verdict of that name.
+    pub fn from_name(name: &str) -> Option<Verdict> {
+        serde_json::from_value(serde_json::Value::from(name)).ok()
+    }
+
+    /// The name in the JSON contract.
+    pub fn name(self) -> &'static str {
+        use Verdict::*;
+        match self {
+            Baseline => "baseline",
+            Kept => "kept",
+            Discarded => "discarded",
+            NoChange => "no_change",
+            Duplicate => "duplicate",
+            Crashed => "crashed",
+            TimedOut => "timed_out",
+            OutOfMemory => "out_of_memory",
+            OutputLimit => "output_limit",
+            DiskLimit => "disk_limit",
+            PidsLimit => "pids_limit",
+            InvalidMetric => "invalid_metric",
+            GuardFailed => "guard_failed",
+            Policy => "policy",
+            Tampered => "tampered",
+            Suspect => "suspect",
+            Retracted => "retracted",
+            AgentError => "agent_error",
+            EngineError => "engine_error",
+            Interrupted => "interrupted",
+        }
+    }
+}
+
+impl Group {
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Kept => "kept",
+            Group::NotBetter => "not better",
+            Group::Broken => "broken",
+            Group::Refused => "refused",
+            Group::NotCounted => "not counted",
+        }
+    }
+}
+
+/// Why a verdict is what it is, with its numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Reason {
+    Measured { trials: u32 },
+    Better { gain: f64, bound: f64, trials: u32 },
+    NotBetter { gain: f64 },
+    WithinNoise { gain: f64, bound: f64 },
+    BelowMinGain { gain: f64, min_gain: f64 },
+    NotConfirmed { first: f64, second: f64, bound: f64 },
+    Ended { ending: Ending },
+    Metric { error: MetricError },
+    Implausible { value: f64, low: f64, high: f64 },
+    GuardCommand { command: String, ending: Ending },
+    GuardMissing { metric: String },
+    GuardLimit { metric: String, value: f64, limit: f64 },
+    SameAsChampion,
+    SameAs { experiment: u64 },
+    Agent { what: String },
+    Policy { what: String },
+    Engine { what: String },
+    Interrupted,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n = |value: &f64| short_number(*value);
+        match self {
+            Reason::Measured { trials: 1 } => write!(f, "measured once"),
+            Reason::Measured { trials } => write!(f, "measured {trials} times"),
+            Reason::Better { gain, bound, trials: 1 } if *bound == 0.0 => {
+                write!(f, "better by {} on a deterministic metric", n(gain))
+            }
+            Reason::Better { gain, bound, trials } => {
+                let (gain, bound) = (n(gain), n(bound));
+                write!(f, "better by {gain}, beyond the noise of {bound}, confirmed in {trials} trials")
+            }
+            Reason::NotBetter { gain } if *gain == 0.0 => write!(f, "equal to the champion"),
+            Reason::NotBetter { gain } => write!(f, "worse by {}", n(&gain.abs())),
+            Reason::WithinNoise { gain, bound } => {
+                write!(f, "better by {}, within the noise of {}", n(gain), n(bound))
+            }
+            Reason::BelowMinGain { gain, min_gain } => {
+                write!(f, "better by {}, less than min_gain {}", n(gain), n(min_gain))
+            }
+            Reason::NotConfirmed { first, second, bound } => {
+                let (first, second, bound) = (n(first), n(second), n(bound));
+                write!(f, "better by {first} once, by {second} when run again; the noise is {bound}")
+            }
+            Reason::Ended { ending } => ending.fmt(f),
+            Reason::Metric { error } => error.fmt(f),
+            Reason::Implausible { value, low, high } => {
+                write!(f, "{} is outside the plausible range {} to {}", n(value), n(low), n(high))
+            }
+            Reason::GuardCommand { command, ending } => write!(f, "guard `{command}`: {ending}"),
+            Reason::GuardMissing { metric } => write!(f, "guard `{metric}`: the trial gave no such number"),
+            Reason::GuardLimit { metric, value, limit } => {
+                write!(f, "guard `{metric}`: {} is more than {}", n(value), n(limit))
+            }
+            Reason::SameAsChampion => write!(f, "the surface is the champion's"),
+            Reason::SameAs { experiment } => write!(f, "the same surface as experiment {experiment}"),
+            Reason::Agent { what } | Reason::Policy { what } | Reason::Engine { what } => f.write_str(what),
+            Reason::Interrupted => write!(f, "stopped by a person"),
+        }
+    }
+}
