@@ -1,0 +1,32 @@
+//! The only place that reads a clock.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use overnight_model::Timestamp;
+
+/// The present moment in UTC, for the record and for limits of hours. Deadlines use the monotonic clock.
+pub fn now() -> Timestamp {
+    // A clock set before 1970 is not worth an error path: order is by sequence, never by time.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(since.as_millis() as i64)
+}
+
+/// A stopwatch on the monotonic clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub fn start() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
+    pub fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// Which boot of the machine this is; `unknown` where the kernel does not say.
+pub fn boot_id() -> String {
+    let read = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    read.map_or_else(|_| "unknown".to_owned(), |id| id.trim().to_owned())
+}

@@ -1,0 +1,109 @@
+//! `verify`: the chain holds, the projections are the fold of the events, and every blob is there.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use overnight_model::study::Row;
+use overnight_model::{ExperimentId, State};
+use thiserror::Error;
+
+use super::{LedgerError, Reader};
+
+/// What a sound ledger holds.
+#[derive(Debug)]
+pub struct Verified {
+    pub events: u64,
+    pub experiments: u64,
+    pub blobs: u64,
+    pub state: State,
+}
+
+/// The first thing that is not as it should be.
+#[derive(Debug, Error)]
+pub enum Discrepancy {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error("the database is damaged: {what}")]
+    Database { what: String },
+    #[error("experiment {experiment}: the stored row differs from what the events say")]
+    Row { experiment: ExperimentId },
+    #[error("experiment {experiment} has a row but no events")]
+    Invented { experiment: ExperimentId },
+    #[error("experiment {experiment} has {found} verdicts")]
+    Verdicts { experiment: ExperimentId, found: u32 },
+    #[error("the stored summary differs from what the events say")]
+    Summary,
+    #[error("event {seq}: the contents {id} it names are missing or damaged")]
+    Blob { seq: u64, id: String },
+}
+
+/// Checks one ledger from its first event to its last; names the first thing that does not agree.
+pub fn verify_ledger(dir: &Path) -> Result<Verified, Discrepancy> {
+    let reader = Reader::open(dir)?;
+    sound_database(&reader)?;
+    let mut state = State::default();
+    let mut rows: BTreeMap<ExperimentId, Row> = BTreeMap::new();
+    let mut verdicts: BTreeMap<ExperimentId, u32> = BTreeMap::new();
+    let (mut events, mut blobs) = (0, 0);
+    let mut discrepancy = None;
+    reader.each_event(|stored| {
+        for id in stored.event.what.blobs() {
+            blobs += 1;
+            if discrepancy.is_none() && reader.blob(id)?.is_none() {
+                discrepancy = Some(Discrepancy::Blob { seq: stored.seq, id: id.0.clone() });
+            }
+        }
+        if let overnight_model::What::Judged(judged) = &stored.event.what {
+            *verdicts.entry(judged.experiment).or_default() += 1;
+        }
+        state.apply(&stored.event);
+        for id in state.touched() {
+            rows.extend(state.row(id).map(|row| (id, row)));
+        }
+        state.forget_judged();
+        events = stored.seq;
+        Ok(())
+    })?;
+    if let Some(discrepancy) = discrepancy {
+        return Err(discrepancy);
+    }
+    if let Some((experiment, found)) = verdicts.into_iter().find(|(_, found)| *found > 1) {
+        return Err(Discrepancy::Verdicts { experiment, found });
+    }
+    let experiments = rows.keys().filter(|id| !id.is_baseline()).count() as u64;
+    same_rows(&reader, rows)?;
+    if reader.summary()? != state.summary() {
+        return Err(Discrepancy::Summary);
+    }
+    Ok(Verified { events, experiments, blobs, state })
+}
+
+fn same_rows(reader: &Reader, mut rows: BTreeMap<ExperimentId, Row>) -> Result<(), Discrepancy> {
+    let mut discrepancy = None;
+    reader.each_row(ExperimentId(0), |stored| {
+        let experiment = stored.experiment;
+        let found = match rows.remove(&experiment) {
+            Some(row) if row == stored => return,
+            Some(_) => Discrepancy::Row { experiment },
+            None => Discrepancy::Invented { experiment },
+        };
+        discrepancy.get_or_insert(found);
+    })?;
+    if let Some(discrepancy) = discrepancy {
+        return Err(discrepancy);
+    }
+    match rows.into_keys().next() {
+        Some(experiment) => Err(Discrepancy::Row { experiment }),
+        None => Ok(()),
+    }
+}
+
+/// SQLite's own check, which sees a flipped bit anywhere in the file.
+fn sound_database(reader: &Reader) -> Result<(), Discrepancy> {
+    let check = reader.db.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0));
+    match check {
+        Ok(text) if text == "ok" => Ok(()),
+        Ok(what) => Err(Discrepancy::Database { what }),
+        Err(error) => Err(Discrepancy::Database { what: error.to_string() }),
+    }
+}

@@ -1,0 +1,35 @@
+//! The version of the stored format.
+
+use std::fmt;
+
+/// `major.minor` of what is stored.
+///
+/// A minor version may add kinds of events and fields, which older readers pass over. A major one is
+/// read by nobody older and never written by them; old shapes are lifted on reading.
+///
+/// - 1.0: events as tagged JSON, chained by SHA-256; rows and summary as projections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FormatVersion {
+    pub major: u32,
+    pub minor: u32,
+}
+
+impl FormatVersion {
+    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+    pub(super) fn parse(text: &str) -> Option<FormatVersion> {
+        let (major, minor) = text.split_once('.')?;
+        Some(FormatVersion { major: major.parse().ok()?, minor: minor.parse().ok()? })
+    }
+
+    /// Whether this version of the engine may add events to a ledger of that format.
+    pub fn is_writable(self) -> bool {
+        self.major == Self::CURRENT.major
+    }
+}
+
+impl fmt::Display for FormatVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}

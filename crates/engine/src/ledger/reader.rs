@@ -1,0 +1,197 @@
+//! Looking at a ledger, also while an engine writes to it.
+
+use std::path::{Path, PathBuf};
+
+use overnight_model::event::SegmentFacts;
+use overnight_model::study::{Row, Summary};
+use overnight_model::{BlobId, CommitId, Event, ExperimentId, Timestamp, Verdict, What};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::chain::ChainHash;
+use super::{LedgerError, blobs, schema};
+
+/// A read-only view of a ledger. It reads rows, never the whole chain, so it opens in no time at any size.
+#[derive(Debug)]
+pub struct Reader {
+    pub(super) db: Connection,
+    pub(super) dir: PathBuf,
+}
+
+/// An event as it is stored.
+#[derive(Debug, Clone)]
+pub struct StoredEvent {
+    pub seq: u64,
+    pub hash: ChainHash,
+    pub event: Event,
+}
+
+impl Reader {
+    /// Opens the ledger in `dir`.
+    pub fn open(dir: &Path) -> Result<Reader, LedgerError> {
+        let db = schema::open_reader(&dir.join("ledger.db"))?;
+        Ok(Reader { db, dir: dir.to_owned() })
+    }
+
+    /// The study as a whole; `None` before its first segment.
+    pub fn summary(&self) -> Result<Option<Summary>, LedgerError> {
+        let body: Option<String> = self
+            .db
+            .query_row("SELECT body FROM summary", [], |row| row.get(0))
+            .optional()
+            .map_err(|e| self.failed(e))?;
+        let Some(body) = body else { return Ok(None) };
+        let damaged = |error: serde_json::Error| LedgerError::Damaged { seq: 0, what: format!("summary: {error}") };
+        serde_json::from_str(&body).map(Some).map_err(damaged)
+    }
+
+    /// The last `limit` experiments, oldest first.
+    pub fn last_rows(&self, limit: usize) -> Result<Vec<Row>, LedgerError> {
+        let mut rows = Vec::new();
+        self.select("ORDER BY experiment DESC LIMIT ?1", limit as i64, |row| rows.push(row))?;
+        rows.reverse();
+        Ok(rows)
+    }
+
+    /// Every experiment from `first` on, in order, one at a time.
+    pub fn each_row(&self, first: ExperimentId, each: impl FnMut(Row)) -> Result<(), LedgerError> {
+        self.select("WHERE experiment >= ?1 ORDER BY experiment", first.0 as i64, each)
+    }
+
+    /// The kept experiments, in order.
+    pub fn kept_rows(&self) -> Result<Vec<Row>, LedgerError> {
+        let mut rows = Vec::new();
+        self.select("WHERE verdict = 'kept' AND experiment >= ?1 ORDER BY experiment", 0, |row| rows.push(row))?;
+        Ok(rows)
+    }
+
+    pub fn row(&self, id: ExperimentId) -> Result<Option<Row>, LedgerError> {
+        let mut found = None;
+        self.select("WHERE experiment = ?1", id.0 as i64, |row| found = Some(row))?;
+        Ok(found)
+    }
+
+    /// Everything that happened to one experiment, in order.
+    pub fn events_of(&self, id: ExperimentId) -> Result<Vec<StoredEvent>, LedgerError> {
+        let sql = "SELECT seq, at, body, hash FROM events WHERE experiment = ?1 ORDER BY seq";
+        let mut statement = self.db.prepare_cached(sql).map_err(|e| self.failed(e))?;
+        let mut rows = statement.query([id.0 as i64]).map_err(|e| self.failed(e))?;
+        let mut events = Vec::new();
+        while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
+            events.push(stored(row).map_err(|e| self.failed(e))??);
+        }
+        Ok(events)
+    }
+
+    /// What the present segment was opened with.
+    pub fn segment_facts(&self) -> Result<Option<SegmentFacts>, LedgerError> {
+        let sql = "SELECT body FROM events WHERE experiment IS NULL ORDER BY seq";
+        let mut statement = self.db.prepare(sql).map_err(|e| self.failed(e))?;
+        let mut rows = statement.query([]).map_err(|e| self.failed(e))?;
+        let mut found = None;
+        while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
+            let body = row.get_ref(0).map_err(|e| self.failed(e))?.as_bytes().unwrap_or_default();
+            if let Ok(What::SegmentOpened(facts)) = serde_json::from_slice(body) {
+                found = Some(facts);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Every event, in order, with the chain checked.
+    pub fn each_event(&self, each: impl FnMut(StoredEvent) -> Result<(), LedgerError>) -> Result<(), LedgerError> {
+        each_event(&self.db, &self.path(), each)
+    }
+
+    /// Stored contents; `None` when they are gone or damaged.
+    pub fn blob(&self, id: &BlobId) -> Result<Option<Vec<u8>>, LedgerError> {
+        blobs::get(&self.db, &self.dir, id)
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.dir.join("ledger.db")
+    }
+
+    fn select(&self, rest: &str, argument: i64, mut each: impl FnMut(Row)) -> Result<(), LedgerError> {
+        let sql = format!(
+            "SELECT experiment, segment, parent, commit_id, agent, description, verdict, reason, metric, gain,
+                gain_low, gain_high, trials, seconds, started_at FROM experiments {rest}"
+        );
+        let mut statement = self.db.prepare_cached(&sql).map_err(|e| self.failed(e))?;
+        let mut rows = statement.query([argument]).map_err(|e| self.failed(e))?;
+        while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
+            each(experiment_row(row).map_err(|e| self.failed(e))?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn failed(&self, source: rusqlite::Error) -> LedgerError {
+        LedgerError::Read { path: self.path(), source }
+    }
+}
+
+/// Walks the chain from its root; the first event that does not fit is named.
+pub(super) fn each_event(
+    db: &Connection,
+    path: &Path,
+    mut each: impl FnMut(StoredEvent) -> Result<(), LedgerError>,
+) -> Result<(), LedgerError> {
+    let failed = |source| LedgerError::Read { path: path.to_owned(), source };
+    let mut statement =
+        db.prepare("SELECT seq, at, body, hash, experiment FROM events ORDER BY seq").map_err(failed)?;
+    let mut rows = statement.query([]).map_err(failed)?;
+    let mut before = (0, ChainHash::ROOT);
+    while let Some(row) = rows.next().map_err(failed)? {
+        let (seq, head) = (before.0 + 1, before.1);
+        let body = row.get_ref(2).map_err(failed)?.as_bytes().unwrap_or_default();
+        let at = Timestamp(row.get(1).map_err(failed)?);
+        let damaged = |what: &str| LedgerError::Damaged { seq, what: what.to_owned() };
+        let found: i64 = row.get(0).map_err(failed)?;
+        if found as u64 != seq {
+            return Err(damaged(&format!("it is missing; the next one is {found}")));
+        }
+        let hash = head.next(seq, at, body);
+        if row.get_ref(3).map_err(failed)?.as_blob().ok() != Some(&hash.0[..]) {
+            return Err(damaged("its hash does not fit its contents and the event before it"));
+        }
+        let stored = stored(row).map_err(failed)??;
+        let experiment: Option<i64> = row.get(4).map_err(failed)?;
+        let known = !matches!(stored.event.what, What::Unknown);
+        if known && experiment != stored.event.what.experiment().map(|id| id.0 as i64) {
+            return Err(damaged("it is filed under another experiment than its own"));
+        }
+        before = (seq, hash);
+        each(stored)?;
+    }
+    Ok(())
+}
+
+fn stored(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<StoredEvent, LedgerError>> {
+    let seq = row.get::<_, i64>(0)? as u64;
+    let at = Timestamp(row.get(1)?);
+    let hash = ChainHash(row.get(3)?);
+    let body = row.get_ref(2)?.as_bytes().unwrap_or_default();
+    let damaged = |error: serde_json::Error| LedgerError::Damaged { seq, what: error.to_string() };
+    let what = serde_json::from_slice::<What>(body).map_err(damaged);
+    Ok(what.map(|what| StoredEvent { seq, hash, event: Event { at, what } }))
+}
+
+fn experiment_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+    let verdict: Option<String> = row.get(6)?;
+    Ok(Row {
+        experiment: ExperimentId(row.get::<_, i64>(0)? as u64),
+        segment: row.get(1)?,
+        parent: row.get::<_, Option<String>>(2)?.map(CommitId),
+        commit: row.get::<_, Option<String>>(3)?.map(CommitId),
+        agent: row.get(4)?,
+        description: row.get(5)?,
+        verdict: verdict.as_deref().and_then(Verdict::from_name),
+        reason: row.get(7)?,
+        metric: row.get(8)?,
+        gain: row.get(9)?,
+        gain_low: row.get(10)?,
+        gain_high: row.get(11)?,
+        trials: row.get(12)?,
+        seconds: row.get(13)?,
+        started_at: Timestamp(row.get(14)?),
+    })
+}

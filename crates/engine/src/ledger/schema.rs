@@ -1,0 +1,104 @@
+//! Tables, and how a connection is set up.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+
+use super::{FormatVersion, LedgerError};
+
+/// A reader that checkpoints may hold the file for a moment; a second writer is kept out by the engine's lock.
+const BUSY: Duration = Duration::from_secs(10);
+
+const TABLES: &str = "
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    experiment INTEGER,
+    body TEXT NOT NULL,
+    hash BLOB NOT NULL
+);
+CREATE INDEX events_by_experiment ON events (experiment) WHERE experiment IS NOT NULL;
+CREATE TABLE blobs (id TEXT PRIMARY KEY, bytes BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE experiments (
+    experiment INTEGER PRIMARY KEY,
+    segment INTEGER NOT NULL,
+    parent TEXT,
+    commit_id TEXT,
+    agent TEXT NOT NULL,
+    description TEXT NOT NULL,
+    verdict TEXT,
+    reason TEXT,
+    metric REAL,
+    gain REAL,
+    gain_low REAL,
+    gain_high REAL,
+    trials INTEGER NOT NULL,
+    seconds REAL,
+    started_at INTEGER NOT NULL
+);
+CREATE INDEX experiments_kept ON experiments (experiment) WHERE verdict = 'kept';
+CREATE TABLE summary (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL);
+";
+
+/// Opens the ledger for its one writer, making the tables when there are none.
+pub(super) fn open_writer(path: &Path) -> Result<Connection, LedgerError> {
+    let open = |source| LedgerError::Open { path: path.to_owned(), source };
+    let db = Connection::open(path).map_err(open)?;
+    set_up(&db).map_err(|source| match full(&source) {
+        true => LedgerError::Full { path: path.to_owned() },
+        false => open(source),
+    })?;
+    let version = version(&db, path)?;
+    if !version.is_writable() {
+        let known = FormatVersion::CURRENT;
+        return Err(LedgerError::Newer { path: path.to_owned(), found: version, known });
+    }
+    Ok(db)
+}
+
+/// Opens the ledger for looking at it, also while an engine writes.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, LedgerError> {
+    let open = |source| LedgerError::Open { path: path.to_owned(), source };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags).map_err(open)?;
+    db.busy_timeout(BUSY).map_err(open)?;
+    version(&db, path)?;
+    Ok(db)
+}
+
+/// Whether SQLite says that the disk is full.
+pub(super) fn full(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    // A write-ahead log that cannot grow its shared memory says "I/O error" instead of "full".
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+        || code == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
+}
+
+fn set_up(db: &Connection) -> rusqlite::Result<()> {
+    db.busy_timeout(BUSY)?;
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    let made: Option<String> =
+        db.query_row("SELECT name FROM sqlite_master WHERE name = 'meta'", [], |row| row.get(0)).optional()?;
+    if made.is_none() {
+        let version = FormatVersion::CURRENT.to_string();
+        db.execute_batch("BEGIN IMMEDIATE")?;
+        db.execute_batch(TABLES)?;
+        db.execute("INSERT INTO meta VALUES ('format', ?1)", [version])?;
+        db.execute_batch("COMMIT")?;
+    }
+    Ok(())
+}
+
+fn version(db: &Connection, path: &Path) -> Result<FormatVersion, LedgerError> {
+    let not_ours = || LedgerError::NotALedger { path: path.to_owned() };
+    let read = db.query_row("SELECT value FROM meta WHERE name = 'format'", [], |row| row.get::<_, String>(0));
+    match read {
+        Ok(text) => FormatVersion::parse(&text).ok_or_else(not_ours),
+        Err(source) if source.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => Err(not_ours()),
+        Err(rusqlite::Error::SqliteFailure(_, Some(text))) if text.contains("no such table") => Err(not_ours()),
+        Err(source) => Err(LedgerError::Open { path: path.to_owned(), source }),
+    }
+}

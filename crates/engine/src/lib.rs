@@ -1,0 +1,14 @@
+//! The part of `overnight` that touches the machine. Decisions are the model's; here they are carried out.
+
+pub mod agent;
+pub mod clock;
+pub mod dispatch;
+pub mod ledger;
+pub mod load;
+pub mod lock;
+pub mod open;
+pub mod plans;
+pub mod process;
+pub mod verify;
+pub mod worker;
+pub mod workspace;
