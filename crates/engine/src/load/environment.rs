@@ -1,0 +1,57 @@
+//! The only place that reads the environment.
+
+/// What a child may know of the environment it was started from: where tools are, and how people write numbers and
+/// dates. Everything else may hold a secret.
+const ALLOWED: [&str; 22] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "PYENV_ROOT",
+    "PYENV_VERSION",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOROOT",
+    "GOPATH",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "LD_LIBRARY_PATH",
+    "CUDA_HOME",
+    "CUDA_VISIBLE_DEVICES",
+];
+
+/// The part of the engine's environment that children get.
+pub fn allowed_environment() -> Vec<(String, String)> {
+    let mut allowed: Vec<_> = std::env::vars().filter(|(name, _)| is_allowed(name)).collect();
+    allowed.sort();
+    allowed
+}
+
+/// Whether colours are unwelcome (no-color.org).
+pub fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+fn is_allowed(name: &str) -> bool {
+    ALLOWED.contains(&name) || name.starts_with("LC_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_on_the_list() {
+        assert!(is_allowed("PATH") && is_allowed("LC_ALL"));
+        for name in ["OPENAI_API_KEY", "SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY", "GIT_DIR", "LD_PRELOAD"] {
+            assert!(!is_allowed(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Every key there is, and what to do meanwhile about those that do not work yet.
+
+/// What becomes of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    Works,
+    /// Refused, with a hint that may be empty: a key that is read and does nothing would be a lie.
+    Later(&'static str),
+}
+
+use Key::{Later, Works};
+
+/// The keys by section; the top of the file has no name.
+pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
+    (
+        "",
+        &[
+            ("surface", Works),
+            ("program", Works),
+            ("metric", Works),
+            ("evaluate", Works),
+            ("guard", Works),
+            ("agent", Works),
+            ("slots", Works),
+            ("limits", Works),
+            ("cases", Later("let `evaluate.run` go through all cases and print their mean")),
+            ("holdout", Later("score the champion on the held-out data yourself in the morning")),
+            ("audit", Later("")),
+            ("judge", Later("leave it out: a gain must be beyond the noise and is confirmed")),
+            ("sandbox", Later("leave it out: commands run as you would run them")),
+        ],
+    ),
+    ("surface", &[("path", Works), ("above", Works), ("below", Works), ("max_lines_changed", Works)]),
+    (
+        "metric",
+        &[
+            ("name", Works),
+            ("goal", Works),
+            ("min_gain", Works),
+            ("target", Works),
+            ("plausible", Works),
+            ("pick", Works),
+            ("source", Works),
+        ],
+    ),
+    (
+        "evaluate",
+        &[
+            ("run", Works),
+            ("budget", Works),
+            ("kill", Works),
+            ("env", Works),
+            ("prepare", Later("run it yourself before `overnight run`")),
+            ("score", Later("let `run` call the scorer and print the metric")),
+            ("answer", Later("let `run` call the scorer and print the metric")),
+            ("smoke", Later("put it in front of `run`: `quick-check && …`")),
+            ("inputs", Later("commit what the evaluation needs, or name it by its absolute path")),
+            ("hidden", Later("")),
+            ("network", Later("leave it out: the network is open")),
+            ("warm", Later("leave it out")),
+        ],
+    ),
+    ("guard", &[("run", Works), ("metric", Works), ("max", Works), ("max_regression", Works), ("when", Works)]),
+    (
+        "agent",
+        &[
+            ("use", Works),
+            ("command", Works),
+            ("timeout", Works),
+            ("model", Later("choose the model in `agent.command`")),
+            ("args", Later("write the arguments into `agent.command`")),
+            ("ahead", Later("leave it out")),
+            ("repairs", Later("leave it out")),
+            ("context", Later("name the files in the program: agents can read the whole tree")),
+        ],
+    ),
+    (
+        "slots",
+        &[
+            ("count", Works),
+            ("gpus", Later("choose the GPU in `evaluate.env`: CUDA_VISIBLE_DEVICES = \"0\"")),
+            ("usd_per_hour", Later("leave it out")),
+        ],
+    ),
+    (
+        "limits",
+        &[
+            ("wall", Works),
+            ("experiments", Works),
+            ("no_gain_for", Works),
+            ("total", Works),
+            ("cost_usd", Later("limit `wall` or `experiments` instead")),
+        ],
+    ),
+    (
+        "limits.total",
+        &[
+            ("wall", Works),
+            ("experiments", Works),
+            ("no_gain_for", Works),
+            ("cost_usd", Later("limit `wall` or `experiments` instead")),
+        ],
+    ),
+];
+
+/// The keys of a section.
+pub(super) fn of(section: &str) -> &'static [(&'static str, Key)] {
+    SECTIONS.iter().find(|(name, _)| *name == section).map_or(&[], |(_, keys)| keys)
+}
+
+/// What a person most likely meant by a key that a section does not have.
+pub(super) fn hint(section: &str, key: &str) -> String {
+    if let Some(near) = nearest(key, of(section).iter().map(|(known, _)| *known)) {
+        return format!("did you mean `{near}`?");
+    }
+    // A key at the end of a file belongs to the section above it, which surprises everyone once.
+    let home = SECTIONS.iter().find(|(_, keys)| keys.iter().any(|(known, _)| *known == key));
+    match home {
+        Some(("", _)) => {
+            format!("`{key}` belongs at the top of the file, before the first [section]")
+        }
+        Some((home, _)) => format!("`{key}` belongs in [{home}]"),
+        None => {
+            let known: Vec<_> = of(section).iter().map(|(known, _)| *known).collect();
+            format!("known keys are {}", known.join(", "))
+        }
+    }
+}
+
+/// The known word that is near enough to be a slip of the keyboard.
+pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let near = known.into_iter().map(|known| (strsim::osa_distance(&word, &known.to_lowercase()), known));
+    let (distance, known) = near.min()?;
+    // One slip in three letters; more is another word.
+    (distance <= (word.chars().count().max(known.chars().count()) / 3).max(1)).then_some(known)
+}

@@ -1,0 +1,157 @@
+//! Finding the study: where the triplet is, what it is called, and where its state lives.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// The triplet of a repository that holds one study, which is then called `main`.
+pub const TRIPLET: &str = "overnight.toml";
+/// The folder of triplets of a repository that holds several, each called as its file.
+const TRIPLETS: &str = "overnight";
+/// Where state lives, beside the triplet.
+pub const STATE: &str = ".overnight";
+
+/// One study on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// The folder that paths of the triplet are relative to.
+    pub dir: PathBuf,
+    pub study: String,
+    /// The triplet's file; it may be gone while the state is still there.
+    pub triplet: PathBuf,
+}
+
+impl Site {
+    /// The study's own folder: ledger, store, slots.
+    pub fn state(&self) -> PathBuf {
+        self.dir.join(STATE).join(&self.study)
+    }
+
+    /// The triplet's name as messages show it.
+    pub fn triplet_name(&self) -> String {
+        self.triplet.strip_prefix(&self.dir).unwrap_or(&self.triplet).to_string_lossy().into_owned()
+    }
+}
+
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum SiteError {
+    #[error("no overnight.toml in {dir} or in a folder above it")]
+    None { dir: PathBuf },
+    #[error("there are several studies here: {}", names.join(", "))]
+    Several { names: Vec<String> },
+    #[error("there is no study `{name}` here; there is {}", names.join(", "))]
+    NoSuch { name: String, names: Vec<String> },
+    #[error("`{name}` cannot be the name of a study")]
+    BadName { name: String },
+    #[error("the folder {dir} does not exist")]
+    NoFolder { dir: PathBuf },
+}
+
+impl SiteError {
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            SiteError::None { .. } => {
+                "write an overnight.toml beside the file that may change; docs/triplet.md has a ten-line example, \
+                 or use -C DIR to work in another folder"
+                    .to_owned()
+            }
+            SiteError::Several { names } => format!("pick one: --study {}", names.first()?),
+            SiteError::NoSuch { names, .. } => format!("pick one: --study {}", names.first()?),
+            SiteError::BadName { .. } => "use letters, digits, `-`, `_` and `.`: it becomes a branch name".to_owned(),
+            SiteError::NoFolder { .. } => return None,
+        })
+    }
+}
+
+/// Finds the study that a command means, from `dir` upwards.
+pub fn locate(dir: &Path, study: Option<&str>) -> Result<Site, SiteError> {
+    let start = dir.canonicalize().map_err(|_| SiteError::NoFolder { dir: dir.to_owned() })?;
+    let none = SiteError::None { dir: start.clone() };
+    let (dir, names) = start
+        .ancestors()
+        .map(|folder| (folder.to_owned(), studies_in(folder)))
+        .find(|(_, names)| !names.is_empty())
+        .ok_or(none)?;
+    let names: Vec<String> = names.into_iter().collect();
+    let name = match study {
+        Some(name) if names.iter().any(|known| known == name) => name.to_owned(),
+        Some(name) => return Err(SiteError::NoSuch { name: name.to_owned(), names }),
+        None if names.len() == 1 => names[0].clone(),
+        None => return Err(SiteError::Several { names }),
+    };
+    if !is_name(&name) {
+        return Err(SiteError::BadName { name });
+    }
+    let own = dir.join(TRIPLETS).join(format!("{name}.toml"));
+    let triplet = if name == "main" && !own.exists() { dir.join(TRIPLET) } else { own };
+    Ok(Site { dir, study: name, triplet })
+}
+
+/// The names of the studies whose triplet or state is in a folder.
+fn studies_in(folder: &Path) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    if folder.join(TRIPLET).is_file() {
+        names.insert("main".to_owned());
+    }
+    let entries = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
+    for entry in entries(folder.join(TRIPLETS)) {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+    }
+    for entry in entries(folder.join(STATE)) {
+        if entry.path().join("ledger.db").is_file() {
+            names.insert(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names
+}
+
+/// Whether a name can be a branch, a folder and a file name on every file system.
+fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let plain = !name.is_empty() && name.len() <= 64 && name.chars().all(allowed);
+    plain && !name.starts_with(['.', '-']) && !name.ends_with('.') && !name.ends_with(".lock") && !name.contains("..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn one_triplet_is_found_from_a_folder_below_it() {
+        let dir = folder(&["overnight.toml", "a/b/c"]);
+        let site = locate(&dir.path().join("a/b"), None).unwrap();
+        assert_eq!((site.study.as_str(), site.triplet_name().as_str()), ("main", "overnight.toml"));
+    }
+
+    #[test]
+    fn several_studies_have_to_be_told_apart() {
+        let dir = folder(&["overnight/fast.toml", "overnight/small.toml"]);
+        let names = vec!["fast".to_owned(), "small".to_owned()];
+        assert_eq!(locate(dir.path(), None), Err(SiteError::Several { names: names.clone() }));
+        assert_eq!(locate(dir.path(), Some("small")).unwrap().triplet_name(), "overnight/small.toml");
+        assert_eq!(locate(dir.path(), Some("x")), Err(SiteError::NoSuch { name: "x".into(), names }));
+    }
+
+    #[test]
+    fn a_name_that_is_no_branch_is_refused() {
+        for name in ["a b", "..", "x.lock", "-x", ""] {
+            assert!(!is_name(name), "{name}");
+        }
+        assert!(is_name("lr-sweep_2.1"));
+    }
+}
