@@ -1,0 +1,20 @@
+//! Leaving the terminal behind.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Starts a program that goes on when the terminal is gone, with its words in `log`; returns its process id.
+pub fn start_detached(program: &Path, arguments: &[impl AsRef<OsStr>], log: std::fs::File) -> io::Result<u32> {
+    let errors = log.try_clone()?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(log).stderr(errors);
+    Ok(command.spawn()?.id())
+}
+
+/// Makes this process the head of a session of its own, which no terminal's signals reach.
+pub fn leave_terminal() {
+    // Fails only for the head of a process group, which is out of the terminal's reach already.
+    let _ = rustix::process::setsid();
+}

@@ -1,0 +1,297 @@
+//! The init of one job: starts the payload, holds its deadline, and leaves nobody behind.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, chdir, setsid, umask, wait};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::course::{Cause, Course, News, Step};
+use super::ground::{Failure, Ground};
+use super::job::{Ending, Report};
+use super::spawn::{child_signals, children_usage, exit_now, keep_only, spawn_payload};
+use super::tree::Tree;
+use super::wire::{self, Body, Order};
+
+/// The first look at memory: many payloads live for a few milliseconds only.
+const FIRST_SAMPLE: Duration = Duration::from_millis(5);
+
+/// Often enough to see a training step's peak, seldom enough not to disturb it.
+const SAMPLE_PERIOD: Duration = Duration::from_millis(100);
+
+/// Sampling may use one part in this many of a core: in a large tree, or on a crowded host without
+/// namespaces, one look at /proc takes milliseconds.
+const SAMPLE_SHARE: u32 = 50;
+
+/// A process forked while /proc was being read has escaped that round; the next one finds it.
+const FIRST_KILL_AGAIN: Duration = Duration::from_millis(2);
+
+/// A process can stay in the kernel for seconds after KILL, freeing a GPU; asking more often does
+/// not help it.
+const KILL_AGAIN: Duration = Duration::from_millis(100);
+
+/// Clocks are read one after the other, and a sleep of less harms no measurement.
+const SUSPENDED_FROM: Duration = Duration::from_secs(1);
+
+/// What the engine sent for one job, and what the keeper adds.
+pub(super) struct Post<'a> {
+    pub body: OwnedFd,
+    pub control: OwnedFd,
+    pub stdio: [OwnedFd; 3],
+    /// Hangs up when the keeper is gone.
+    pub lifeline: BorrowedFd<'a>,
+    /// Kept open for as long as this process lives.
+    pub held: &'a [OwnedFd],
+}
+
+/// The life of an init, from its first instruction to its last.
+pub(super) fn run(ground: Ground, post: Post<'_>) -> ! {
+    // A panic must not unwind into the keeper's code, of which this process is a copy.
+    let lived = catch_unwind(AssertUnwindSafe(|| live(ground, post)));
+    exit_now(if lived.is_ok() { 0 } else { 101 })
+}
+
+fn live(ground: Ground, post: Post<'_>) {
+    let Post { body, control, stdio, lifeline, held } = post;
+    let mine = [&body, &control].into_iter().chain(&stdio).chain(held);
+    // SAFETY: what is closed belongs to the keeper's frames, and this process never returns there.
+    unsafe { keep_only(mine.map(AsRawFd::as_raw_fd).chain([lifeline.as_raw_fd()])) };
+    let report = match start(ground, body, stdio, &control, lifeline) {
+        Ok(running) => running.watch(),
+        Err(Failure { errno, what }) => Some(Report::not_started(errno, &what)),
+    };
+    // The engine may remove the directory as soon as it has the report.
+    let _ = chdir("/");
+    if let Some(report) = report {
+        // An engine that has just gone needs no report.
+        let _ = wire::send(&control, &report, &[], SendFlags::empty());
+    }
+}
+
+fn start<'a>(
+    ground: Ground,
+    body: OwnedFd,
+    stdio: [OwnedFd; 3],
+    control: &'a OwnedFd,
+    lifeline: BorrowedFd<'a>,
+) -> Result<Running<'a>, Failure> {
+    let signals = child_signals().map_err(|errno| Failure::new("watch for children", errno))?;
+    setsid().map_err(|errno| Failure::new("make a session", errno))?;
+    ground.enter()?;
+    let tree = Tree::below_me(ground.containment())
+        .map_err(|errno| Failure::new("be the first process of the namespace", errno))?;
+    let body = Body::from_file(body).map_err(|error| Failure::io("read the request", &error))?;
+    umask(Mode::WGRP | Mode::WOTH);
+    let cwd = Path::new(OsStr::from_bytes(&body.cwd));
+    chdir(cwd).map_err(|errno| Failure::new(format!("enter the directory {}", cwd.display()), errno))?;
+    let slept = time_asleep();
+    let start = Instant::now();
+    let payload = spawn_payload(&body, stdio.each_ref().map(AsFd::as_fd))?;
+    // `stdio` is dropped here: the pipes must show end of file when the payload's tree is gone.
+    Ok(Running {
+        tree,
+        payload,
+        signals,
+        control,
+        lifeline,
+        engine_there: true,
+        keeper_there: true,
+        course: Course::new(start, body.deadline, body.grace),
+        start,
+        slept,
+        sampler: Sampler { next: start + FIRST_SAMPLE, pause: FIRST_SAMPLE, peak: 0 },
+        kill_again: start,
+        kill_pause: FIRST_KILL_AGAIN,
+    })
+}
+
+/// A payload and all that came of it.
+struct Running<'a> {
+    tree: Tree,
+    payload: Pid,
+    signals: OwnedFd,
+    control: &'a OwnedFd,
+    lifeline: BorrowedFd<'a>,
+    engine_there: bool,
+    keeper_there: bool,
+    course: Course,
+    start: Instant,
+    slept: Duration,
+    sampler: Sampler,
+    kill_again: Instant,
+    kill_pause: Duration,
+}
+
+impl Running<'_> {
+    /// Waits until the tree is gone. Nobody waits for the report of an abandoned job: `None`.
+    fn watch(mut self) -> Option<Report> {
+        let mut end = None;
+        let mut stragglers = 0;
+        loop {
+            let reaped = self.reap();
+            if let Some(status) = reaped.payload {
+                end = Some((status, self.start.elapsed()));
+                if reaped.others_left && !self.course.killing() {
+                    stragglers = self.tree.alive();
+                    self.learn(News::PayloadEnded);
+                }
+            }
+            // Orphans come back to this process, so no child left means no descendant left.
+            if !reaped.others_left {
+                break;
+            }
+            self.learn(News::TimePassed);
+            self.act_on_time();
+            self.wait_for_news();
+        }
+        let (status, wall) = end?;
+        let ending = match self.course.cause() {
+            Some(Cause::Abandoned) => return None,
+            Some(Cause::TimedOut) => Ending::TimedOut,
+            Some(Cause::Stopped) => Ending::Stopped,
+            None => ending_of(status),
+        };
+        let (cpu, peak_of_one) = children_usage();
+        Some(Report {
+            ending,
+            wall,
+            cpu,
+            peak_bytes: peak_of_one.max(self.sampler.peak),
+            suspended: time_asleep().saturating_sub(self.slept) > SUSPENDED_FROM,
+            stragglers,
+        })
+    }
+
+    fn reap(&self) -> Reaped {
+        // Read before waiting for children: a child that ends in between signals again.
+        let mut pending = [0; 128];
+        let _ = rustix::io::read(&self.signals, &mut pending);
+        let mut payload = None;
+        // __WALL: a child made by clone with another signal is a child all the same.
+        let options = WaitOptions::NOHANG | WaitOptions::from_bits_retain(libc::__WALL as u32);
+        loop {
+            match wait(options) {
+                Ok(Some((pid, status))) if pid == self.payload => payload = Some(status),
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return Reaped { payload, others_left: true },
+                Err(_) => return Reaped { payload, others_left: false },
+            }
+        }
+    }
+
+    fn learn(&mut self, news: News) {
+        match self.course.learn(news, Instant::now()) {
+            Some(Step::Terminate) => {
+                // TERM first, then CONT: a stopped child acts on TERM only once it is continued.
+                self.tree.signal(Signal::TERM);
+                self.tree.signal(Signal::CONT);
+            }
+            Some(Step::Kill) => self.kill(),
+            None => {}
+        }
+    }
+
+    fn kill(&mut self) {
+        self.tree.signal(Signal::KILL);
+        self.kill_again = Instant::now() + self.kill_pause;
+        self.kill_pause = (self.kill_pause * 2).min(KILL_AGAIN);
+    }
+
+    fn act_on_time(&mut self) {
+        let now = Instant::now();
+        if self.course.killing() {
+            if now >= self.kill_again {
+                self.kill();
+            }
+        } else if now >= self.sampler.next {
+            self.sampler.sample(&self.tree, now);
+        }
+    }
+
+    fn wait_for_news(&mut self) {
+        let alarm = match self.course.alarm() {
+            Some(alarm) => alarm.min(self.sampler.next),
+            None => self.kill_again,
+        };
+        let timeout = Timespec::try_from(alarm.saturating_duration_since(Instant::now())).ok();
+        // A hang-up is shown whatever is asked for, so what has hung up is left out.
+        let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        if self.engine_there {
+            fds.push(PollFd::new(self.control, PollFlags::IN));
+        }
+        if self.keeper_there {
+            fds.push(PollFd::new(&self.lifeline, PollFlags::IN));
+        }
+        // Whatever woke it, everything below asks without blocking.
+        let _ = poll(&mut fds, timeout.as_ref());
+        if self.engine_there {
+            self.read_orders();
+        }
+        if self.keeper_there && rustix::io::read(self.lifeline, &mut [0; 1]) == Ok(0) {
+            self.keeper_there = false;
+            self.learn(News::Abandoned);
+        }
+    }
+
+    fn read_orders(&mut self) {
+        loop {
+            match wire::receive(self.control, RecvFlags::DONTWAIT) {
+                Ok(Some(message)) => match message.parse() {
+                    Ok(Order::Terminate) => self.learn(News::ToldToTerminate),
+                    Ok(Order::Kill) => self.learn(News::ToldToKill),
+                    // Only the engine writes here, and it writes nothing else.
+                    Err(_) => {}
+                },
+                Err(Errno::WOULDBLOCK) => return,
+                Err(Errno::MSGSIZE) => {}
+                Ok(None) | Err(_) => {
+                    self.engine_there = false;
+                    return self.learn(News::Abandoned);
+                }
+            }
+        }
+    }
+}
+
+/// What one round of waiting found.
+struct Reaped {
+    payload: Option<WaitStatus>,
+    others_left: bool,
+}
+
+/// The largest sum of memory seen, and when to look next.
+struct Sampler {
+    next: Instant,
+    pause: Duration,
+    peak: u64,
+}
+
+impl Sampler {
+    fn sample(&mut self, tree: &Tree, now: Instant) {
+        self.peak = self.peak.max(tree.resident_bytes());
+        let cost = now.elapsed();
+        self.pause = (self.pause * 2).min(SAMPLE_PERIOD);
+        self.next = now + self.pause.max(cost * SAMPLE_SHARE);
+    }
+}
+
+fn ending_of(status: WaitStatus) -> Ending {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ending::Exited { code },
+        (None, signal) => Ending::Signaled { signal: signal.unwrap_or(0) },
+    }
+}
+
+/// How long the machine has slept since it started.
+fn time_asleep() -> Duration {
+    let read = |clock| Duration::try_from(clock_gettime(clock)).unwrap_or_default();
+    read(ClockId::Boottime).saturating_sub(read(ClockId::Monotonic))
+}

@@ -1,0 +1,101 @@
+//! What is asked of the keeper, and what comes back.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Enough for any path; a name in a message could be of any length.
+const WHAT_LIMIT: usize = 1000;
+
+/// A command to run under a deadline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Run as `/bin/sh -c`.
+    pub command: String,
+    /// A relative path is taken from the engine's own directory.
+    pub cwd: PathBuf,
+    /// The whole environment: nothing is inherited.
+    pub env: Vec<(String, String)>,
+    pub stdin: Stdin,
+    /// Counted from the payload's start, in time the machine is awake.
+    pub deadline: Duration,
+    /// How long the tree may go on between TERM and KILL.
+    pub grace: Duration,
+}
+
+/// What the payload reads on its standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Stdin {
+    #[default]
+    Null,
+    /// Handed over as a sealed file, so a payload that never reads blocks nobody.
+    Bytes(Vec<u8>),
+}
+
+/// Where a piece of output was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// How a job ended and what it used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    pub ending: Ending,
+    /// From exec to the end of the payload itself, in time the machine is awake.
+    pub wall: Duration,
+    /// User and system time of every process that was waited for.
+    ///
+    /// A payload can hide from it: a process that ignores SIGCHLD drops its children's time.
+    pub cpu: Duration,
+    /// The larger of the sampled sum over the tree and the peak of any one process.
+    pub peak_bytes: u64,
+    /// Whether the machine slept while the job ran.
+    pub suspended: bool,
+    /// How many processes were still alive when the payload itself ended, and were killed then.
+    pub stragglers: u32,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    Exited {
+        code: i32,
+    },
+    Signaled {
+        signal: i32,
+    },
+    TimedOut,
+    /// By a [`Killer`](super::Killer).
+    Stopped,
+    /// The payload never ran: `what` could not be done, for the reason `errno`.
+    NotStarted {
+        errno: i32,
+        what: String,
+    },
+}
+
+/// What keeps the processes of a job together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Containment {
+    /// The init is process 1 of its own namespace; the kernel kills the rest when it ends.
+    PidNamespace,
+    /// Orphans come back to the init, which finds and kills them through /proc.
+    Subreaper,
+}
+
+impl Report {
+    pub(super) fn not_started(errno: i32, what: &str) -> Report {
+        let what = what.chars().take(WHAT_LIMIT).collect();
+        Report {
+            ending: Ending::NotStarted { errno, what },
+            wall: Duration::ZERO,
+            cpu: Duration::ZERO,
+            peak_bytes: 0,
+            suspended: false,
+            stragglers: 0,
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The keeper's own loop: makes an init for each request and cleans up after those that die.
+
+use std::collections::{HashMap, HashSet};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::net::{RecvFlags, SendFlags};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, Signal, WaitOptions, chdir, getpid, kill_process, set_child_subreaper, setsid, wait};
+
+use super::ground::{Failure, Ground};
+use super::init::{self, Post};
+use super::job::{Containment, Report};
+use super::spawn::{child_signals, exit_now, ignore_signals, keep_only, threads};
+use super::tree;
+use super::wire::{self, Hello, Message, Request};
+
+/// Long enough for an init to kill and reap a large tree; one that was stopped never will.
+const INIT_LIMIT: Duration = Duration::from_secs(2);
+
+/// How soon the last round looks again, for processes that escaped a sweep by forking.
+const FINISH_AGAIN: Duration = Duration::from_millis(5);
+
+/// Serves on standard input until its end of file: what the hidden subcommand calls.
+///
+/// Like a fork, it is refused where other threads exist.
+pub fn serve_stdin() -> ! {
+    serve_stdin_with(None)
+}
+
+/// The same with a chosen containment instead of the strongest one the machine gives.
+pub fn serve_stdin_with(containment: Option<Containment>) -> ! {
+    // The keeper's own descriptors stay clear of 0, 1 and 2, which become /dev/null.
+    match fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3) {
+        Ok(engine) => serve(engine, containment),
+        Err(errno) => exit_now(errno.raw_os_error()),
+    }
+}
+
+/// The life of the keeper. The caller has a single thread.
+pub(super) fn serve(engine: OwnedFd, containment: Option<Containment>) -> ! {
+    // A panic must not unwind into the engine's code, of which a forked keeper is a copy.
+    let served = catch_unwind(AssertUnwindSafe(|| match Server::set_up(&engine, containment) {
+        Ok(mut server) => {
+            let hello = Hello::Ready { containment: server.ground.containment() };
+            if wire::send(&engine, &hello, &[], SendFlags::empty()).is_ok() {
+                server.serve();
+            }
+            server.finish();
+        }
+        Err(Failure { errno, what }) => {
+            // An engine that has gone meanwhile needs no answer.
+            let _ = wire::send(&engine, &Hello::Refused { errno, what }, &[], SendFlags::empty());
+        }
+    }));
+    exit_now(if served.is_ok() { 0 } else { 101 })
+}
+
+struct Server<'a> {
+    engine: &'a OwnedFd,
+    ground: Ground,
+    signals: OwnedFd,
+    lifeline: OwnedFd,
+    /// Never written to: every init sees it close when the keeper is gone or ends.
+    lifeline_writer: Option<OwnedFd>,
+    held: Vec<OwnedFd>,
+    /// The control socket of each live init. The engine sees its end of file only when the keeper
+    /// lets go as well, which is after the job's last process is dead.
+    inits: HashMap<Pid, OwnedFd>,
+    /// Control sockets of inits that died before their tree, kept until the orphans are dead.
+    bereft: Vec<OwnedFd>,
+}
+
+impl<'a> Server<'a> {
+    fn set_up(engine: &'a OwnedFd, containment: Option<Containment>) -> Result<Self, Failure> {
+        let cannot = |what: &'static str| move |errno| Failure::new(what, errno);
+        if threads().map_err(|error| Failure::io("count the threads", &error))? != 1 {
+            return Err(Failure::new("serve with more than one thread", Errno::BUSY));
+        }
+        // Already so where the keeper was started as the leader of its own session.
+        let _ = setsid();
+        ignore_signals();
+        // SAFETY: this process never returns to whoever owns the rest.
+        unsafe { keep_only([engine.as_raw_fd()]) };
+        replace_stdio().map_err(cannot("open /dev/null"))?;
+        chdir("/").map_err(cannot("enter the directory /"))?;
+        set_child_subreaper(Some(getpid())).map_err(cannot("become a subreaper"))?;
+        let signals = child_signals().map_err(cannot("watch for children"))?;
+        let (lifeline, writer) =
+            pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).map_err(cannot("make the lifeline"))?;
+        Ok(Server {
+            engine,
+            ground: Ground::find(containment)?,
+            signals,
+            lifeline,
+            lifeline_writer: Some(writer),
+            held: Vec::new(),
+            inits: HashMap::new(),
+            bereft: Vec::new(),
+        })
+    }
+
+    /// Answers requests until the engine is gone.
+    fn serve(&mut self) {
+        loop {
+            self.wait_for_news(None);
+            self.reap();
+            loop {
+                match wire::receive(self.engine, RecvFlags::DONTWAIT) {
+                    Ok(Some(message)) => self.answer(message),
+                    Err(Errno::WOULDBLOCK) => break,
+                    // A message out of bounds is lost alone.
+                    Err(Errno::MSGSIZE) => {}
+                    Ok(None) | Err(_) => return,
+                }
+            }
+        }
+    }
+
+    /// Ends every job and waits until nothing is left.
+    fn finish(&mut self) {
+        // The inits do the work: killing them would leave every tree without a namespace to the
+        // keeper alone, and to nobody if it were killed a moment later.
+        self.lifeline_writer = None;
+        let limit = Instant::now() + INIT_LIMIT;
+        while self.reap() {
+            if Instant::now() >= limit {
+                for pid in self.inits.keys() {
+                    // In a namespace the kernel kills the rest; other trees are swept.
+                    let _ = kill_process(*pid, Signal::KILL);
+                }
+                self.sweep(&HashSet::new());
+            }
+            self.wait_for_news(Some(FINISH_AGAIN));
+        }
+    }
+
+    /// A request that makes no sense is dropped, and its descriptors with it: whoever waits for
+    /// the job sees end of file.
+    fn answer(&mut self, message: Message) {
+        match message.parse() {
+            Ok(Request::Start) => {
+                if let Ok(fds) = <[OwnedFd; 5]>::try_from(message.fds) {
+                    self.start(fds);
+                }
+            }
+            Ok(Request::Hold) => self.held.extend(message.fds),
+            Err(_) => {}
+        }
+    }
+
+    fn start(&mut self, [body, control, stdin, stdout, stderr]: [OwnedFd; 5]) {
+        // SAFETY: the keeper has a single thread, and the init ends in `init::run`.
+        match unsafe { self.ground.split() } {
+            Ok(None) => init::run(
+                self.ground,
+                Post {
+                    body,
+                    control,
+                    stdio: [stdin, stdout, stderr],
+                    lifeline: self.lifeline.as_fd(),
+                    held: &self.held,
+                },
+            ),
+            Ok(Some(init)) => {
+                self.inits.insert(init, control);
+            }
+            Err(errno) => {
+                let report = Report::not_started(errno.raw_os_error(), "make a process");
+                let _ = wire::send(&control, &report, &[], SendFlags::DONTWAIT);
+            }
+        }
+    }
+
+    /// Waits for every child that has ended; says whether any is left.
+    fn reap(&mut self) -> bool {
+        let mut pending = [0; 128];
+        let _ = rustix::io::read(&self.signals, &mut pending);
+        let options = WaitOptions::NOHANG | WaitOptions::from_bits_retain(libc::__WALL as u32);
+        let mut orphans = false;
+        let left = loop {
+            match wait(options) {
+                Ok(Some((pid, status))) => match self.inits.remove(&pid) {
+                    Some(_) if status.exit_status() == Some(0) => {}
+                    Some(control) => {
+                        self.bereft.push(control);
+                        orphans = true;
+                    }
+                    None => orphans = true,
+                },
+                Err(Errno::INTR) => {}
+                Ok(None) => break true,
+                Err(_) => break false,
+            }
+        };
+        if orphans {
+            let inits = self.inits.keys().copied().collect();
+            // Killed, they are reaped in a later round, and that round sweeps again: an orphan
+            // that forked in between leaves its child here.
+            if self.sweep(&inits) == 0 {
+                self.bereft.clear();
+            }
+        }
+        left
+    }
+
+    /// Kills what came down to the keeper when an init died; says how many there were.
+    fn sweep(&self, inits: &HashSet<Pid>) -> usize {
+        match self.ground.containment() {
+            // The kernel has done it before the init could be waited for.
+            Containment::PidNamespace => 0,
+            Containment::Subreaper => {
+                let orphans = tree::below(getpid(), inits);
+                for orphan in &orphans {
+                    orphan.signal(Signal::KILL);
+                }
+                orphans.len()
+            }
+        }
+    }
+
+    fn wait_for_news(&self, timeout: Option<Duration>) {
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        if timeout.is_none() {
+            fds.push(PollFd::new(self.engine, PollFlags::IN));
+        }
+        // Whatever woke it, what follows asks without blocking.
+        let _ = poll(&mut fds, timeout.as_ref());
+    }
+}
+
+/// Lets go of the engine's input, output and terminal, which may be pipes others wait on.
+fn replace_stdio() -> Result<(), Errno> {
+    let null = open("/dev/null", OFlags::RDWR, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    if null.as_raw_fd() < 3 {
+        // It took the place of one that was closed, and stays there.
+        std::mem::forget(null);
+    }
+    Ok(())
+}
