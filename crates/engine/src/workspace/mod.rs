@@ -1,0 +1,49 @@
+//! Everything git, and the working copies that trials run in.
+//!
+//! The user's repository ([`UserRepo`]) is read freely and receives three things only: the objects of
+//! kept commits, the branch `overnight/<study>`, and one ref for the baseline. Proposals live in the
+//! engine's own [`Store`], which borrows the user's objects. A [`Copy`] is a folder laid out from a
+//! commit and made pristine again between trials.
+//!
+//! No filter driver, hook, fsmonitor or git process is ever run, and the configuration of the user or
+//! of the system is never read.
+
+mod branch;
+mod checkout;
+mod compare;
+mod copy;
+mod disk;
+mod error;
+mod folder;
+mod lfs;
+mod object;
+mod pack;
+mod plan;
+mod pristine;
+mod refs;
+mod refuse;
+mod remove;
+mod snapshot;
+mod store;
+mod surface;
+mod tree;
+mod user;
+
+pub use checkout::{Dirty, How};
+pub use copy::{Changes, Copy};
+pub use error::GitError;
+pub use folder::{make_folder, wipe};
+pub use gix::ObjectId;
+pub use plan::CommitPlan;
+pub use store::Store;
+pub use surface::{NotAFile, SurfaceRead};
+pub use tree::{FileKind, TreeFile};
+pub use user::UserRepo;
+
+use overnight_model::CommitId;
+
+/// A recorded commit's name as git's own type.
+pub fn oid(id: &CommitId) -> Result<ObjectId, GitError> {
+    ObjectId::from_hex(id.0.as_bytes())
+        .map_err(|source| GitError::BadName { name: id.0.clone(), source: source.into() })
+}
