@@ -1,0 +1,98 @@
+//! Any program as an agent: the brief as JSON on its standard input, the surface edited in place.
+
+use std::path::Path;
+
+use overnight_model::brief::Brief;
+use overnight_model::event::AttemptFailure;
+use overnight_model::proposal::Contents;
+use overnight_model::spec::AgentKind;
+
+use super::Answer;
+use crate::dispatch::Captured;
+use crate::process::{Stdin, Stream};
+use crate::worker::{Capture, Kind, Order, Place, Ran, Room, Trouble, describe, read_left};
+use crate::workspace::SurfaceRead;
+use overnight_model::event::Loss;
+
+/// No surface that a person edits is larger; a proposal that is fills disks, not metrics.
+const SURFACE_LIMIT: u64 = 4 * 1024 * 1024;
+/// A hypothesis is one line; this leaves room for an agent that writes an essay.
+const NOTE_LIMIT: u64 = 64 * 1024;
+const PROGRAM_LIMIT: u64 = 256 * 1024;
+
+/// Asks once. Judged by the difference it leaves, never by what it says.
+pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Contents) -> Result<Answer, Trouble> {
+    let spec = &room.shop.spec;
+    let AgentKind::Command(command) = &spec.agent.kind else {
+        let what = "the agent is not a command".to_owned();
+        return Ok(Answer::Failed { failure: AttemptFailure::Error { what }, output: None });
+    };
+    desk.fresh(room, contents)?;
+    brief.program = read_program(&room.shop.triplet_dir.join(&spec.program));
+    let note = desk.tmp().join("note");
+    let environment = vec![
+        ("OVERNIGHT_NOTE".to_owned(), note.to_string_lossy().into_owned()),
+        ("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string()),
+    ];
+    let stdin = Stdin::Bytes(serde_json::to_vec(&brief).unwrap_or_default());
+    let order = Order { command: command.clone(), environment, stdin, limit: spec.agent.timeout };
+    let (mut capture, mut said) = (Capture::new(), Capture::with_limits(0, NOTE_LIMIT as usize));
+    let Ran { ending, usage } = desk.run(room, Kind::Agent, order, |stream, bytes| {
+        capture.feed(bytes);
+        if stream == Stream::Stdout {
+            said.feed(bytes);
+        }
+    })?;
+    let output = Some(capture.finish());
+    let failed = |failure, output| Ok(Answer::Failed { failure, output });
+    if !ending.succeeded() {
+        return failed(AttemptFailure::Error { what: format!("the agent ended with {ending}") }, output);
+    }
+    let edited = match take_back(desk, contents)? {
+        Ok(edited) => edited,
+        Err(what) => return failed(AttemptFailure::Policy { what }, output),
+    };
+    let description = hypothesis(&note, &said.finish());
+    Ok(Answer::Proposal { contents: edited, description, took: usage.wall, output })
+}
+
+/// Takes the surface and nothing else; an edit of anything locked is refused by name.
+fn take_back(desk: &Place, contents: &Contents) -> Result<Result<Contents, String>, Trouble> {
+    let fault = |what: String| Trouble::Loss(Loss::Fault { what });
+    let copy = desk.copy().ok_or_else(|| fault("the agent's copy is gone".to_owned()))?;
+    let paths: Vec<String> = contents.0.iter().map(|(path, _)| path.clone()).collect();
+    let changes = copy.changes(&paths).map_err(|error| fault(describe(&error)))?;
+    if let Some(path) = changes.changed.first() {
+        return Ok(Err(format!("it changed `{}`, which is locked", path.display())));
+    }
+    let mut edited = Vec::new();
+    for path in paths {
+        let problem = match copy.read_surface(&path, SURFACE_LIMIT).map_err(|error| fault(describe(&error)))? {
+            SurfaceRead::Contents(bytes) => {
+                edited.push((path, bytes));
+                continue;
+            }
+            SurfaceRead::Missing => format!("it removed `{path}`"),
+            SurfaceRead::NotAFile(what) => format!("it left {what} in place of `{path}`"),
+            SurfaceRead::TooLarge(bytes) => {
+                format!("it made `{path}` {bytes} bytes long, the limit is {SURFACE_LIMIT}")
+            }
+        };
+        return Ok(Err(problem));
+    }
+    Ok(Ok(Contents(edited)))
+}
+
+/// What it wrote to its note, else the last line it printed that is not empty.
+fn hypothesis(note: &Path, said: &Captured) -> String {
+    let written = read_left(note, NOTE_LIMIT).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if let Some(written) = written.filter(|text| !text.trim().is_empty()) {
+        return written;
+    }
+    let text = String::from_utf8_lossy(&said.kept).into_owned();
+    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("").to_owned()
+}
+
+fn read_program(path: &Path) -> Option<String> {
+    read_left(path, PROGRAM_LIMIT).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}

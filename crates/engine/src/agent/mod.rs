@@ -1,0 +1,15 @@
+//! Whoever makes proposals: an agent gets a brief and a private copy, and gives back the surface and one line.
+
+pub(crate) mod command;
+
+use overnight_model::Millis;
+use overnight_model::event::AttemptFailure;
+use overnight_model::proposal::Contents;
+
+use crate::dispatch::Captured;
+
+/// What came of an agent's turn.
+pub(crate) enum Answer {
+    Proposal { contents: Contents, description: String, took: Millis, output: Option<Captured> },
+    Failed { failure: AttemptFailure, output: Option<Captured> },
+}

@@ -1,0 +1,138 @@
+//! What the loop needs of a machine: the real one, and the simulator's.
+
+use overnight_model::brief::Brief;
+use overnight_model::event::{AttemptFailure, Loss};
+use overnight_model::measure::Usage;
+use overnight_model::proposal::Contents;
+use overnight_model::tuner::Edit;
+use overnight_model::{CommitId, Ending, ExperimentId, Measurement, Millis, Seed, Slot, Timestamp, TrialId};
+use thiserror::Error;
+
+use crate::ledger::LedgerError;
+use crate::process::KeeperError;
+use crate::workspace::{CommitPlan, GitError};
+
+/// Time, work and git, as the loop sees them.
+pub trait Machine {
+    fn now(&self) -> Timestamp;
+
+    /// Waits until something arrives, or until the given moment.
+    fn wait(&mut self, until: Option<Timestamp>) -> Result<Vec<Arrival>, Fault>;
+
+    /// Starts something that will arrive later. Its event is durable already.
+    fn act(&mut self, action: Action) -> Result<(), Fault>;
+
+    /// Ends what need not finish: the agents, or in a hurry everything.
+    fn stop(&mut self, hurry: bool);
+
+    /// Writes a proposal's commit, which the ledger can make again, and gives it its ref.
+    fn write_proposal(&mut self, experiment: ExperimentId, plan: &CommitPlan) -> Result<CommitId, Fault>;
+
+    /// Makes a keep last: commit, then branch. Doing it twice is doing it once.
+    fn keep(&mut self, experiment: ExperimentId, from: Option<&CommitId>, keep: &Keep) -> Result<CommitId, Fault>;
+}
+
+/// Work to start.
+#[derive(Debug)]
+pub enum Action {
+    Ask { experiment: ExperimentId, brief: Brief, contents: Contents },
+    Trial { trial: TrialId, experiment: ExperimentId, seed: Seed, slot: Slot, contents: Contents },
+    Guard { experiment: ExperimentId, guard: u32, slot: Slot, command: String, contents: Contents },
+}
+
+/// What the branch becomes.
+#[derive(Debug)]
+pub enum Keep {
+    Baseline(CommitId),
+    Commit(CommitPlan),
+}
+
+/// Something that happened outside the loop.
+#[derive(Debug)]
+pub enum Arrival {
+    Proposal {
+        experiment: ExperimentId,
+        contents: Contents,
+        description: String,
+        edits: Vec<Edit>,
+        took: Millis,
+        output: Option<Captured>,
+    },
+    AttemptFailed {
+        experiment: ExperimentId,
+        failure: AttemptFailure,
+        output: Option<Captured>,
+    },
+    AttemptLost {
+        experiment: ExperimentId,
+    },
+    TrialFinished {
+        trial: TrialId,
+        experiment: ExperimentId,
+        measurement: Measurement,
+        output: Option<Captured>,
+    },
+    TrialLost {
+        trial: TrialId,
+        experiment: ExperimentId,
+        loss: Loss,
+    },
+    GuardFinished {
+        experiment: ExperimentId,
+        guard: u32,
+        ending: Ending,
+        usage: Usage,
+        output: Option<Captured>,
+    },
+    GuardLost {
+        experiment: ExperimentId,
+        guard: u32,
+        loss: Loss,
+    },
+    BranchAdvanced {
+        experiment: ExperimentId,
+        from: Option<CommitId>,
+        to: CommitId,
+    },
+    StopRequested {
+        hurry: bool,
+    },
+}
+
+/// What was kept of an output, and how long it was in all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    pub kept: Vec<u8>,
+    pub bytes: u64,
+}
+
+/// The engine itself cannot go on. Never counted against a candidate.
+#[derive(Debug, Error)]
+pub enum Fault {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Keeper(#[from] KeeperError),
+    #[error("no room left on the disk that holds {path}: {free} bytes free, {needed} needed")]
+    Full { path: std::path::PathBuf, free: u64, needed: u64 },
+    #[error("{what} is missing from the study's state; run `overnight verify`")]
+    Lost { what: &'static str },
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Fault {
+    pub(crate) fn lost(what: &'static str) -> Fault {
+        Fault::Lost { what }
+    }
+
+    pub fn is_full(&self) -> bool {
+        match self {
+            Fault::Full { .. } => true,
+            Fault::Ledger(error) => error.is_full(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! The one event loop: it owns the study, decides nothing itself, and makes everything durable before it acts.
+
+mod machine;
+mod message;
+
+pub use machine::{Action, Arrival, Captured, Fault, Keep, Machine};
+pub use message::{kept_message, proposal_message};
+
+use std::collections::VecDeque;
+
+use overnight_model::brief::{Brief, Past, Standing};
+use overnight_model::event::{AttemptFailure, Proposed, StopReason};
+use overnight_model::judge::Noise;
+use overnight_model::measure::Output;
+use overnight_model::proposal::{self, Contents, one_line};
+use overnight_model::spec::{AgentKind, Check};
+use overnight_model::study::{Experiment, Row};
+use overnight_model::{
+    BlobId, CommitId, Event, ExperimentId, Millis, State, Step, Study, Timestamp, Verdict, What, tuner,
+};
+
+use crate::ledger::{Ledger, Turn};
+use crate::plans;
+use crate::workspace::CommitPlan;
+
+/// How many past verdicts an agent is told about.
+const RECENT: usize = 20;
+
+/// Runs one study on one machine.
+pub struct Dispatch<M> {
+    study: Study,
+    ledger: Ledger,
+    machine: M,
+    recent: VecDeque<Row>,
+    /// A person's own proposal, waiting for the baseline to be measured.
+    offer: Option<Offer>,
+}
+
+/// A proposal that nobody was asked for.
+#[derive(Debug)]
+pub struct Offer {
+    pub contents: Contents,
+    pub description: String,
+}
+
+/// What a turn has gathered so far.
+#[derive(Default)]
+struct Draft {
+    events: Vec<Event>,
+    blobs: Vec<Vec<u8>>,
+}
+
+impl<M: Machine> Dispatch<M> {
+    pub fn new(study: Study, ledger: Ledger, machine: M) -> Result<Dispatch<M>, Fault> {
+        let recent = ledger.reader()?.last_rows(RECENT)?.into();
+        Ok(Dispatch { study, ledger, machine, recent, offer: None })
+    }
+
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub fn machine(&mut self) -> &mut M {
+        &mut self.machine
+    }
+
+    /// Records what opens a run, then turns until the run stops. `watch` sees each event once it is durable.
+    pub fn run(
+        &mut self,
+        opening: Vec<What>,
+        contents: Vec<Vec<u8>>,
+        offer: Option<Offer>,
+        watch: &mut dyn FnMut(&Event, &State),
+    ) -> Result<StopReason, Fault> {
+        self.offer = offer;
+        let outcome = self.turns(opening, contents, watch);
+        if let Err(fault) = &outcome {
+            self.record_fault(fault);
+        }
+        outcome
+    }
+
+    fn turns(
+        &mut self,
+        opening: Vec<What>,
+        contents: Vec<Vec<u8>>,
+        watch: &mut dyn FnMut(&Event, &State),
+    ) -> Result<StopReason, Fault> {
+        let mut draft = Draft { events: Vec::new(), blobs: contents };
+        let now = self.machine.now();
+        for what in opening {
+            self.note(&mut draft, now, what);
+        }
+        let mut arrivals = Vec::new();
+        loop {
+            let mut stop_request = None;
+            let now = self.machine.now();
+            for arrival in arrivals {
+                if let Arrival::StopRequested { hurry } = arrival {
+                    stop_request = Some(hurry);
+                }
+                self.learn(&mut draft, now, arrival)?;
+            }
+            let steps = self.decide(&mut draft, now);
+            self.store(std::mem::take(&mut draft), watch)?;
+            if let Some(hurry) = stop_request {
+                self.machine.stop(hurry);
+            }
+            arrivals = Vec::new();
+            for step in steps {
+                match step {
+                    Step::Stop(reason) => return Ok(reason),
+                    step => arrivals.extend(self.act(step)?),
+                }
+            }
+            arrivals.extend(self.take_offer());
+            if arrivals.is_empty() {
+                arrivals = self.machine.wait(self.study.next_deadline())?;
+            }
+        }
+    }
+
+    /// A person's proposal joins once there is a champion to compare it with.
+    fn take_offer(&mut self) -> Option<Arrival> {
+        let state = self.study.state();
+        let stopping = state.run.as_ref().is_none_or(|run| run.stopping.is_some());
+        if stopping || state.champion().is_none() {
+            return None;
+        }
+        let experiment = state.next_experiment();
+        let Offer { contents, description } = self.offer.take()?;
+        let (edits, took, output) = (Vec::new(), Millis(0), None);
+        Some(Arrival::Proposal { experiment, contents, description, edits, took, output })
+    }
+
+    /// Asks the study until it has nothing more to say. A branch that has to move ends the turn: its verdict
+    /// must be durable first.
+    fn decide(&mut self, draft: &mut Draft, now: Timestamp) -> Vec<Step> {
+        let mut steps = Vec::new();
+        while let Some(step) = self.study.next_step(now) {
+            let last = matches!(step, Step::AdvanceBranch { .. } | Step::Stop(_));
+            if let Some(what) = step.event() {
+                self.note(draft, now, what);
+            }
+            steps.push(step);
+            if last {
+                break;
+            }
+        }
+        steps
+    }
+
+    /// Makes the turn durable, then shows it.
+    fn store(&mut self, draft: Draft, watch: &mut dyn FnMut(&Event, &State)) -> Result<(), Fault> {
+        if draft.events.is_empty() {
+            return Ok(());
+        }
+        let touched = self.study.take_touched();
+        let rows: Vec<Row> = touched.into_iter().filter_map(|id| self.study.state().row(id)).collect();
+        let summary = self.study.state().summary();
+        self.ledger.append(&Turn {
+            events: &draft.events,
+            blobs: &draft.blobs,
+            rows: &rows,
+            summary: summary.as_ref(),
+        })?;
+        for event in &draft.events {
+            watch(event, self.study.state());
+        }
+        for row in rows.into_iter().filter(|row| row.verdict.is_some()) {
+            self.recent.retain(|known| known.experiment != row.experiment);
+            self.recent.push_back(row);
+            if self.recent.len() > RECENT {
+                self.recent.pop_front();
+            }
+        }
+        self.study.forget_judged();
+        Ok(())
+    }
+
+    /// Does one step. What is known at once comes back as an arrival for the next turn.
+    fn act(&mut self, step: Step) -> Result<Option<Arrival>, Fault> {
+        match step {
+            Step::Ask { experiment, .. } => return self.ask(experiment),
+            Step::StartTrial { trial, experiment, seed, slot, .. } => {
+                let contents = self.contents_of(experiment)?;
+                self.machine.act(Action::Trial { trial, experiment, seed, slot, contents })?;
+            }
+            Step::RunGuard { experiment, guard, slot } => {
+                let contents = self.contents_of(experiment)?;
+                let Some(Check::Run(command)) = self.study.spec().guards.get(guard as usize).map(|g| g.check.clone())
+                else {
+                    return Ok(None);
+                };
+                self.machine.act(Action::Guard { experiment, guard, slot, command, contents })?;
+            }
+            Step::AdvanceBranch { experiment } => return self.advance(experiment).map(Some),
+            Step::Judge(_) | Step::Stop(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn ask(&mut self, experiment: ExperimentId) -> Result<Option<Arrival>, Fault> {
+        let champion = self.study.state().champion.unwrap_or(ExperimentId::BASELINE);
+        let contents = self.contents_of(champion)?;
+        match &self.study.spec().agent.kind {
+            AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, contents))),
+            AgentKind::Command(_) => {
+                let brief = self.brief(experiment);
+                self.machine.act(Action::Ask { experiment, brief, contents })?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The tuner is a pure function of the champion and of what was tried: it answers at once.
+    fn ask_tuner(&self, experiment: ExperimentId, champion: Contents) -> Arrival {
+        let state = self.study.state();
+        let text = |(path, bytes): &(String, Vec<u8>)| Some((path.clone(), String::from_utf8(bytes.clone()).ok()?));
+        let files: Vec<(String, String)> = champion.0.iter().filter_map(text).collect();
+        let with = |changed: &[(String, String)]| {
+            let mut contents = champion.clone();
+            for (path, text) in changed {
+                if let Some((_, bytes)) = contents.0.iter_mut().find(|(name, _)| name == path) {
+                    *bytes = text.as_bytes().to_vec();
+                }
+            }
+            contents
+        };
+        let mut known = |changed: &[(String, String)]| state.tried(&with(changed).id()).is_some();
+        match tuner::propose(&files, &state.tuned(), state.seed ^ experiment.0, &mut known) {
+            Some(idea) => Arrival::Proposal {
+                experiment,
+                contents: with(&idea.files),
+                description: idea.description,
+                edits: idea.edits,
+                took: Millis(0),
+                output: None,
+            },
+            None => {
+                let what = "the tuner finds nothing left to try in the surface".to_owned();
+                Arrival::AttemptFailed { experiment, failure: AttemptFailure::Exhausted { what }, output: None }
+            }
+        }
+    }
+
+    fn brief(&self, experiment: ExperimentId) -> Brief {
+        let (spec, state) = (self.study.spec(), self.study.state());
+        let standing = |found: Option<&Experiment>| Standing {
+            experiment: found.map_or(ExperimentId::BASELINE, |found| found.id),
+            commit: found.and_then(|found| found.commit.clone()).unwrap_or(CommitId(String::new())),
+            metric: found.and_then(|found| found.level().mean()),
+        };
+        let past = |row: &Row| {
+            let verdict = row.verdict?;
+            (verdict != Verdict::Baseline).then(|| Past {
+                experiment: row.experiment,
+                description: row.description.clone(),
+                verdict: verdict.name(),
+                reason: row.reason.clone().unwrap_or_default(),
+                metric: row.metric,
+                gain: row.gain,
+            })
+        };
+        let folder = &spec.evaluate.folder;
+        Brief {
+            study: spec.study.clone(),
+            experiment,
+            metric: spec.metric.name.clone(),
+            goal: spec.metric.goal,
+            min_gain: spec.metric.min_gain,
+            budget_seconds: spec.evaluate.budget.as_secs(),
+            surface: spec.surface.paths().map(|path| crate::load::within(folder, path)).collect(),
+            program: None,
+            baseline: standing(state.find(ExperimentId::BASELINE)),
+            champion: standing(state.champion()),
+            noise_sd: match state.noise() {
+                Noise::Unknown => None,
+                Noise::Deterministic => Some(0.0),
+                Noise::Noisy { sd, .. } => Some(sd),
+            },
+            recent: self.recent.iter().filter_map(past).collect(),
+        }
+    }
+
+    /// The keep order: the verdict is durable; now the commit, then the branch, then the event.
+    fn advance(&mut self, experiment: ExperimentId) -> Result<Arrival, Fault> {
+        let state = self.study.state();
+        let found = state.find(experiment).ok_or_else(|| Fault::lost("the experiment that was kept"))?;
+        let commit = found.commit.clone().ok_or_else(|| Fault::lost("the commit that was kept"))?;
+        let champion = state.champion().and_then(|champion| champion.commit.clone());
+        let keep = match found.verdict {
+            Some((Verdict::Baseline, _)) => Keep::Baseline(commit),
+            _ => {
+                let from = champion.clone().ok_or_else(|| Fault::lost("the champion"))?;
+                let facts = state.segment.as_ref().ok_or_else(|| Fault::lost("the segment"))?;
+                Keep::Commit(plans::kept_plan(&self.ledger.reader()?, &facts.metric, experiment, &from)?)
+            }
+        };
+        let to = self.machine.keep(experiment, champion.as_ref(), &keep)?;
+        Ok(Arrival::BranchAdvanced { experiment, from: champion, to })
+    }
+
+    fn contents_of(&self, id: ExperimentId) -> Result<Contents, Fault> {
+        let found = self.study.state().find(id).ok_or_else(|| Fault::lost("the experiment"))?;
+        let read = |file: &proposal::SurfaceBlob| Ok((file.path.clone(), self.ledger.blob(&file.blob)?));
+        Ok(Contents(found.surface.iter().map(read).collect::<Result<_, Fault>>()?))
+    }
+
+    /// Turns what arrived into events.
+    fn learn(&mut self, draft: &mut Draft, now: Timestamp, arrival: Arrival) -> Result<(), Fault> {
+        let what = match arrival {
+            Arrival::Proposal { experiment, contents, description, edits, took, output } => {
+                return self.learn_proposal(draft, now, experiment, contents, description, edits, took, output);
+            }
+            Arrival::AttemptFailed { experiment, failure, output } => {
+                What::AttemptFailed { experiment, failure, output: draft.keep(output) }
+            }
+            Arrival::AttemptLost { experiment } => What::AttemptLost { experiment },
+            Arrival::TrialFinished { trial, experiment, mut measurement, output } => {
+                measurement.output = draft.keep(output);
+                What::TrialFinished { trial, experiment, measurement }
+            }
+            Arrival::TrialLost { trial, experiment, loss } => What::TrialLost { trial, experiment, loss },
+            Arrival::GuardFinished { experiment, guard, ending, usage, output } => {
+                What::GuardFinished { experiment, guard, ending, usage, output: draft.keep(output) }
+            }
+            Arrival::GuardLost { experiment, guard, loss } => What::GuardLost { experiment, guard, loss },
+            Arrival::BranchAdvanced { experiment, from, to } => What::BranchAdvanced { experiment, from, to },
+            Arrival::StopRequested { hurry } => What::StopRequested { hurry },
+        };
+        self.note(draft, now, what);
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn learn_proposal(
+        &mut self,
+        draft: &mut Draft,
+        now: Timestamp,
+        experiment: ExperimentId,
+        contents: Contents,
+        description: String,
+        edits: Vec<tuner::Edit>,
+        took: Millis,
+        output: Option<Captured>,
+    ) -> Result<(), Fault> {
+        let state = self.study.state();
+        let asked = state.find(experiment);
+        let agent = asked.map_or_else(|| "person".to_owned(), |asked| asked.agent.clone());
+        let champion = state.champion().ok_or_else(|| Fault::lost("the champion"))?;
+        let parent = asked.and_then(|asked| asked.parent.clone()).or_else(|| champion.commit.clone());
+        let parent = parent.ok_or_else(|| Fault::lost("the champion's commit"))?;
+        // The champion may have moved since the agent was asked: its own copy is what it changed.
+        let started_from =
+            state.standing().find(|standing| standing.commit.as_ref() == Some(&parent)).unwrap_or(champion).id;
+        let original = self.contents_of(started_from)?;
+        let output = draft.keep(output);
+        let failure = if contents == original {
+            Some(AttemptFailure::NoChange)
+        } else {
+            proposal::breach(&self.study.spec().surface, &original, &contents)
+                .map(|what| AttemptFailure::Policy { what })
+        };
+        if asked.is_none() && failure.is_some() {
+            self.note(draft, now, What::Asked { experiment, agent: agent.clone(), parent: parent.clone() });
+        }
+        if let Some(failure) = failure {
+            self.note(draft, now, What::AttemptFailed { experiment, failure, output });
+            return Ok(());
+        }
+        let description = match one_line(&description) {
+            empty if empty.is_empty() => "(no description)".to_owned(),
+            line => line,
+        };
+        let commit_time = now.0 / 1000;
+        let message = proposal_message(experiment, &description);
+        let (content, surface) = (contents.id(), contents.blobs());
+        let plan = CommitPlan { parent: crate::workspace::oid(&parent)?, files: contents.0, message, at: commit_time };
+        let commit = self.machine.write_proposal(experiment, &plan)?;
+        draft.blobs.extend(plan.files.into_iter().map(|(_, bytes)| bytes));
+        let proposed = Proposed {
+            experiment,
+            agent,
+            parent,
+            commit,
+            commit_time,
+            description,
+            content,
+            surface,
+            edits,
+            took,
+            output,
+        };
+        self.note(draft, now, What::Proposed(proposed));
+        Ok(())
+    }
+
+    fn note(&mut self, draft: &mut Draft, at: Timestamp, what: What) {
+        let event = Event { at, what };
+        self.study.apply(&event);
+        draft.events.push(event);
+    }
+
+    /// Leaves word of our own fault, where the ledger can still take it. Nothing depends on it.
+    fn record_fault(&mut self, fault: &Fault) {
+        let what = What::RunStopped { reason: StopReason::Fault { what: fault.to_string() } };
+        let event = Event { at: self.machine.now(), what };
+        // The state may be ahead of the ledger here, so only what was stored may be folded again.
+        if let Ok((mut ledger, mut state)) =
+            Ledger::open(self.ledger.path().parent().unwrap_or(std::path::Path::new(".")))
+        {
+            state.apply(&event);
+            let summary = state.summary();
+            let _ = ledger.append(&Turn { events: &[event], blobs: &[], rows: &[], summary: summary.as_ref() });
+        }
+    }
+}
+
+impl Draft {
+    fn keep(&mut self, captured: Option<Captured>) -> Option<Output> {
+        let Captured { kept, bytes } = captured?;
+        if kept.is_empty() {
+            return None;
+        }
+        let output = Output { blob: BlobId::of(&kept), bytes };
+        self.blobs.push(kept);
+        Some(output)
+    }
+}

@@ -1,0 +1,346 @@
+//! Opening a study: begun or resumed, refused where anything would be lost or compared across a change.
+
+use std::fs;
+use std::path::PathBuf;
+
+use overnight_model::event::SegmentFacts;
+use overnight_model::proposal::{Contents, SurfaceBlob};
+use overnight_model::spec::Spec;
+use overnight_model::{CommitId, ExperimentId, Segment, State, Study, What};
+use thiserror::Error;
+
+use crate::clock;
+use crate::dispatch::Fault;
+use crate::ledger::{Ledger, LedgerError, Reader};
+use crate::load::{self, Problems, STATE, Site, Tree, Triplet};
+use crate::lock::{Holder, Lock, LockError};
+use crate::plans;
+use crate::workspace::{CommitPlan, Dirty, FileKind, GitError, ObjectId, Store, TreeFile, UserRepo, oid};
+
+/// How far the number of a plain `run` can be trusted: candidate code prints its own metric.
+pub const ASSURANCE: &str = "cooperative";
+/// What this version enforces while a trial runs.
+pub const SANDBOX: &str = "none";
+
+/// What to do about files that differ from the commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnDirty {
+    /// Refuse by name: the baseline would not be what the person sees.
+    Refuse,
+    /// Take the working tree as the baseline.
+    Snapshot,
+    /// Say so and use the study's own.
+    Note,
+}
+
+/// A study that is ready to run.
+pub struct Opened {
+    pub study: Study,
+    pub ledger: Ledger,
+    pub user: UserRepo,
+    pub store: Store,
+    pub lock: Lock,
+    pub baseline: ObjectId,
+    /// Events that the run has to record first.
+    pub opening: Vec<What>,
+    /// The contents those events name.
+    pub contents: Vec<Vec<u8>>,
+    /// What a person should know before it starts.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error("{0}")]
+    Problems(Problems),
+    #[error("could not read {path}")]
+    Triplet {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("{} differs from the last commit", shown(files))]
+    Dirty { files: Vec<Dirty> },
+    #[error("{what} changed since this study began: it was {old}, now it is {new}")]
+    Changed { what: &'static str, old: String, new: String },
+    #[error("the branch {branch} exists already, but {} has no record of it", state.display())]
+    ForeignBranch { branch: String, state: PathBuf },
+    #[error(
+        "the branch {branch} was moved by someone else: the study's champion is {expected}, the branch is at {found}"
+    )]
+    BranchMoved { branch: String, expected: CommitId, found: String },
+    #[error("the branch {branch} was deleted; the study's champion is {expected}")]
+    BranchDeleted { branch: String, expected: CommitId, store: PathBuf, experiment: ExperimentId },
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+/// Opens a study, taking its lock first and giving it back on any error.
+pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenError> {
+    let user = UserRepo::discover(&site.dir)?;
+    user.refuse_for(&site.study)?;
+    let text = fs::read_to_string(&site.triplet)
+        .map_err(|source| OpenError::Triplet { path: site.triplet.clone(), source })?;
+    // A first look at the triplet, so that a slip in it is told before anything is made.
+    let head = user.head()?;
+    if !site.state().join("ledger.db").exists() {
+        spec_at(site, &user, &text, head)?;
+    }
+    let lock = Lock::take(user.common_dir(), &site.study, me)?;
+    user.exclude(&state_pattern(&user, site))?;
+    let (ledger, state) = Ledger::open(&site.state())?;
+    let mut notes = Vec::new();
+    let baseline = match &state.segment {
+        Some(facts) if state.calibrated() => {
+            let baseline = oid(&facts.baseline)?;
+            check_dirty(
+                &user,
+                site,
+                if on_dirty == OnDirty::Snapshot { OnDirty::Refuse } else { on_dirty },
+                &mut notes,
+            )?;
+            note_locked_changes(&user, baseline, head, facts, &mut notes)?;
+            baseline
+        }
+        _ => {
+            check_dirty(&user, site, on_dirty, &mut notes)?;
+            match on_dirty {
+                OnDirty::Snapshot => snapshot(&user, head)?,
+                OnDirty::Refuse | OnDirty::Note => head,
+            }
+        }
+    };
+    let spec = spec_at(site, &user, &text, baseline)?;
+    let branch_state = check_branch(&user, site, &state)?;
+    let store = Store::open_or_init(&site.state().join("store.git"), &user)?;
+    let (mut opening, mut contents) = (Vec::new(), Vec::new());
+    if state.study.is_empty() {
+        opening.push(What::StudyOpened { study: site.study.clone(), seed: random_seed()? });
+    }
+    let facts = facts(&user, &spec, baseline, &state, &mut contents)?;
+    match &state.segment {
+        Some(known) if state.calibrated() => same_evaluation(known, &facts)?,
+        Some(known) if same_segment(known, &facts) => {}
+        // Nothing was measured yet, so a change loses nothing.
+        _ => opening.push(What::SegmentOpened(facts)),
+    }
+    if branch_state == BranchState::None {
+        user.set_baseline_ref(&site.study, baseline)?;
+    }
+    if state.run.is_some() {
+        recover_store(&store, &ledger.reader()?, &state)?;
+    }
+    let study = Study::new(spec, state);
+    Ok(Opened { study, ledger, user, store, lock, baseline, opening, contents, notes })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BranchState {
+    None,
+    Ours,
+}
+
+/// The branch must be where the ledger says, or half-way to where a recorded keep wants it.
+fn check_branch(user: &UserRepo, site: &Site, state: &State) -> Result<BranchState, OpenError> {
+    let branch = format!("overnight/{}", site.study);
+    let head = user.branch_head(&site.study)?;
+    let champion = state.champion().and_then(|champion| champion.commit.clone());
+    let (Some(expected), Some(experiment)) = (champion, state.champion) else {
+        // A recorded baseline whose branch was made just before a crash is found again by the keep itself.
+        let baseline = state.segment.as_ref().map(|facts| facts.baseline.0.clone());
+        return match head {
+            Some(found) if state.unadvanced.is_none() || Some(found.to_string()) != baseline => {
+                Err(OpenError::ForeignBranch { branch, state: site.state() })
+            }
+            _ => Ok(BranchState::None),
+        };
+    };
+    match head {
+        Some(found) if found.to_string() == expected.0 => Ok(BranchState::Ours),
+        // A crash between the branch and its event: the keep is done again and finds its own commit, or stops.
+        Some(_) if state.unadvanced.is_some() => Ok(BranchState::Ours),
+        Some(found) => Err(OpenError::BranchMoved { branch, expected, found: found.to_string() }),
+        None => {
+            let store = site.state().join("store.git");
+            Err(OpenError::BranchDeleted { branch, expected, store, experiment })
+        }
+    }
+}
+
+fn spec_at(site: &Site, user: &UserRepo, text: &str, commit: ObjectId) -> Result<Spec, OpenError> {
+    let folder = user.prefix(&site.dir).to_string_lossy().into_owned();
+    let files = user.files(commit)?;
+    let regular = files.iter().filter(|file| matches!(file.kind, FileKind::File | FileKind::Executable));
+    // A name that is not UTF-8 cannot be written in a triplet.
+    let inside = |file: &TreeFile| Some(file.path.strip_prefix(&folder).ok()?.to_str()?.to_owned());
+    let tracked: Vec<String> = regular.filter_map(inside).collect();
+    let exists = |path: &str| site.dir.join(path).exists();
+    let name = site.triplet_name();
+    let triplet = Triplet { file: &name, text, study: &site.study, folder: &folder };
+    load::parse(&triplet, &Tree { tracked: &tracked, exists: &exists }).map_err(OpenError::Problems)
+}
+
+fn check_dirty(user: &UserRepo, site: &Site, on_dirty: OnDirty, notes: &mut Vec<String>) -> Result<(), OpenError> {
+    if on_dirty == OnDirty::Snapshot {
+        return Ok(());
+    }
+    let folder = user.prefix(&site.dir);
+    let (triplet, program) = (folder.join(site.triplet_name()), folder.join("program.md"));
+    let mut files = user.dirty()?;
+    // The triplet is compared by what it says, and the program is never locked.
+    files.retain(|file| file.path != triplet && file.path != program);
+    if files.is_empty() {
+        return Ok(());
+    }
+    match on_dirty {
+        OnDirty::Refuse => Err(OpenError::Dirty { files }),
+        OnDirty::Note | OnDirty::Snapshot => {
+            notes.push(format!("{} differs from the last commit; the study's own is used", shown(&files)));
+            Ok(())
+        }
+    }
+}
+
+/// A study goes on with its baseline's locked files; that the person's have moved on is worth a word.
+fn note_locked_changes(
+    user: &UserRepo,
+    baseline: ObjectId,
+    head: ObjectId,
+    facts: &SegmentFacts,
+    notes: &mut Vec<String>,
+) -> Result<(), OpenError> {
+    if baseline == head {
+        return Ok(());
+    }
+    let changed = user.changed(baseline, head, &facts.surface)?;
+    if let [first, rest @ ..] = changed.as_slice() {
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        let first = first.display();
+        notes.push(format!("`{first}`{more} changed since the baseline; the study goes on with the baseline's"));
+    }
+    Ok(())
+}
+
+fn snapshot(user: &UserRepo, head: ObjectId) -> Result<ObjectId, OpenError> {
+    match user.dirty()?.is_empty() {
+        true => Ok(head),
+        false => Ok(user.snapshot("overnight: the working tree as baseline", clock::now().0 / 1000)?),
+    }
+}
+
+fn facts(
+    user: &UserRepo,
+    spec: &Spec,
+    baseline: ObjectId,
+    state: &State,
+    contents: &mut Vec<Vec<u8>>,
+) -> Result<SegmentFacts, OpenError> {
+    let mut files = Vec::new();
+    for path in spec.surface.paths() {
+        files.push((path.to_owned(), user.read(baseline, path)?));
+    }
+    let files = Contents(files);
+    let blobs: Vec<SurfaceBlob> = files.blobs();
+    contents.extend(files.0.into_iter().map(|(_, bytes)| bytes));
+    let known = state.segment.as_ref();
+    let segment = match known {
+        Some(known) if state.calibrated() => known.segment,
+        Some(known) => Segment(known.segment.0 + 1),
+        None => Segment(1),
+    };
+    Ok(SegmentFacts {
+        segment,
+        baseline: CommitId(baseline.to_string()),
+        surface: spec.surface.clone(),
+        contents: blobs,
+        metric: spec.metric.clone(),
+        evaluate: spec.evaluate.clone(),
+        guards: spec.guards.clone(),
+        assurance: ASSURANCE.to_owned(),
+        sandbox: SANDBOX.to_owned(),
+    })
+}
+
+fn same_segment(known: &SegmentFacts, now: &SegmentFacts) -> bool {
+    SegmentFacts { segment: now.segment, ..known.clone() } == *now
+}
+
+/// Names the first thing whose change would make old and new numbers incomparable.
+fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenError> {
+    let paths = |facts: &SegmentFacts| facts.surface.paths().collect::<Vec<_>>().join(", ");
+    let env = |facts: &SegmentFacts| format!("{:?}", facts.evaluate.env);
+    let pairs = [
+        ("surface", paths(known), paths(now)),
+        ("metric.name", known.metric.name.clone(), now.metric.name.clone()),
+        ("metric.goal", known.metric.goal.to_string(), now.metric.goal.to_string()),
+        ("metric.pick", format!("{:?}", known.metric.pick), format!("{:?}", now.metric.pick)),
+        ("evaluate.run", known.evaluate.run.clone(), now.evaluate.run.clone()),
+        ("evaluate.budget", known.evaluate.budget.to_string(), now.evaluate.budget.to_string()),
+        ("evaluate.env", env(known), env(now)),
+    ];
+    match pairs.into_iter().find(|(_, old, new)| old != new) {
+        Some((what, old, new)) => Err(OpenError::Changed { what, old: format!("`{old}`"), new: format!("`{new}`") }),
+        None => Ok(()),
+    }
+}
+
+/// Proposals are not synced when they are made: what a crash tore or lost is made again from the ledger.
+fn recover_store(store: &Store, reader: &Reader, state: &State) -> Result<(), OpenError> {
+    let torn = store.sweep()?;
+    if torn == 0 && state.stopped.is_some() {
+        return Ok(());
+    }
+    let refs = store.refs()?;
+    let paths: Vec<String> =
+        state.segment.iter().flat_map(|facts| facts.surface.paths()).map(ToOwned::to_owned).collect();
+    let mut rows = Vec::new();
+    reader.each_row(ExperimentId(1), |row| rows.extend(row.commit.map(|commit| (row.experiment, commit))))?;
+    for (experiment, commit) in rows {
+        let wanted = oid(&commit)?;
+        if refs.get(&experiment.0) == Some(&wanted) && (torn == 0 || store.whole(wanted, &paths)) {
+            continue;
+        }
+        for plan in made_of(reader, state, experiment)? {
+            store.write(&plan)?;
+        }
+        store.set_ref(experiment.0, wanted)?;
+    }
+    Ok(())
+}
+
+/// The commits of an experiment, as plans: its proposal, and its keep where there was one.
+fn made_of(reader: &Reader, state: &State, experiment: ExperimentId) -> Result<Vec<CommitPlan>, OpenError> {
+    let mut made: Vec<_> = plans::proposal_plan(reader, experiment)?.into_iter().map(|(plan, _)| plan).collect();
+    if let (Some(parent), Some(facts)) = (plans::kept_parent(reader, experiment)?, &state.segment) {
+        made.push(plans::kept_plan(reader, &facts.metric, experiment, &parent)?);
+    }
+    Ok(made)
+}
+
+fn state_pattern(user: &UserRepo, site: &Site) -> String {
+    match user.prefix(&site.dir).to_string_lossy().as_ref() {
+        "" => format!("/{STATE}/"),
+        folder => format!("/{folder}/{STATE}/"),
+    }
+}
+
+/// The one drop of chance in a study; everything after it follows from the ledger.
+fn random_seed() -> Result<u64, OpenError> {
+    let mut bytes = [0; 8];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+        .map_err(|error| Fault::Other(std::io::Error::from(error).into()))?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// The first few files by name.
+fn shown(files: &[Dirty]) -> String {
+    let named: Vec<String> = files.iter().take(3).map(|file| format!("`{}`", file.path.display())).collect();
+    let more = if files.len() > 3 { format!(" and {} more", files.len() - 3) } else { String::new() };
+    format!("{}{more}", named.join(", "))
+}

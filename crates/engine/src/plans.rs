@@ -1,0 +1,64 @@
+//! Commits as pure data out of the ledger: whatever git lost can be made again, bit for bit.
+
+use overnight_model::event::{Judged, Proposed};
+use overnight_model::proposal::{Contents, SurfaceBlob};
+use overnight_model::spec::Metric;
+use overnight_model::{CommitId, ExperimentId, What};
+
+use crate::dispatch::{Fault, kept_message, proposal_message};
+use crate::ledger::{LedgerError, Reader, StoredEvent};
+use crate::workspace::{CommitPlan, oid};
+
+/// The commit of a proposal as it was made; `None` when the experiment never had one.
+pub fn proposal_plan(reader: &Reader, experiment: ExperimentId) -> Result<Option<(CommitPlan, CommitId)>, Fault> {
+    let events = reader.events_of(experiment)?;
+    let Some(proposed) = find_proposed(&events) else { return Ok(None) };
+    let message = proposal_message(experiment, &proposed.description);
+    let Contents(files) = contents(reader, &proposed.surface)?;
+    let plan = CommitPlan { parent: oid(&proposed.parent)?, files, message, at: proposed.commit_time };
+    Ok(Some((plan, proposed.commit.clone())))
+}
+
+/// The commit of a keep, on top of the champion it replaced. Everything in it comes from the recorded verdict.
+pub fn kept_plan(
+    reader: &Reader,
+    metric: &Metric,
+    experiment: ExperimentId,
+    parent: &CommitId,
+) -> Result<CommitPlan, Fault> {
+    let events = reader.events_of(experiment)?;
+    let verdict = events.iter().rev().find_map(|stored| match &stored.event.what {
+        What::Judged(judged) => Some((stored, judged)),
+        _ => None,
+    });
+    let (stored, judged): (_, &Judged) = verdict.ok_or_else(|| Fault::lost("the verdict of a keep"))?;
+    let proposed = find_proposed(&events).ok_or_else(|| Fault::lost("the proposal of a keep"))?;
+    let message = kept_message(metric, &proposed.description, judged, &stored.hash);
+    let Contents(files) = contents(reader, &proposed.surface)?;
+    Ok(CommitPlan { parent: oid(parent)?, files, message, at: stored.event.at.0 / 1000 })
+}
+
+/// The parent of a keep as it was recorded, once the branch had moved.
+pub fn kept_parent(reader: &Reader, experiment: ExperimentId) -> Result<Option<CommitId>, Fault> {
+    let events = reader.events_of(experiment)?;
+    Ok(events.into_iter().find_map(|stored| match stored.event.what {
+        What::BranchAdvanced { from, .. } => from,
+        _ => None,
+    }))
+}
+
+/// Recorded contents of a surface.
+pub fn contents(reader: &Reader, surface: &[SurfaceBlob]) -> Result<Contents, Fault> {
+    let read = |file: &SurfaceBlob| match reader.blob(&file.blob)? {
+        Some(bytes) => Ok((file.path.clone(), bytes)),
+        None => Err(Fault::Ledger(LedgerError::NoBlob { id: file.blob.0.clone() })),
+    };
+    Ok(Contents(surface.iter().map(read).collect::<Result<_, Fault>>()?))
+}
+
+fn find_proposed(events: &[StoredEvent]) -> Option<&Proposed> {
+    events.iter().rev().find_map(|stored| match &stored.event.what {
+        What::Proposed(proposed) => Some(proposed),
+        _ => None,
+    })
+}

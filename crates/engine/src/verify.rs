@@ -1,0 +1,121 @@
+//! Proof that chain, projections, blobs and git agree, or the first thing that does not.
+
+use std::path::PathBuf;
+
+use overnight_model::{CommitId, ExperimentId, State, Verdict};
+use thiserror::Error;
+
+use crate::dispatch::Fault;
+use crate::ledger::{Discrepancy, LedgerError, Reader, verify_ledger};
+use crate::load::Site;
+use crate::plans;
+use crate::workspace::{GitError, Store, UserRepo, oid};
+
+/// What was found to agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sound {
+    pub events: u64,
+    pub experiments: u64,
+    pub blobs: u64,
+    pub commits: u64,
+}
+
+/// The first thing that does not agree.
+#[derive(Debug, Error)]
+pub enum Mismatch {
+    #[error(transparent)]
+    Ledger(#[from] Discrepancy),
+    #[error("the branch {branch} is at {found}, the ledger says {expected}")]
+    Branch { branch: String, expected: String, found: String },
+    #[error("experiment {experiment}: commit {commit} cannot be made again from the ledger: it would be {made}")]
+    Commit { experiment: ExperimentId, commit: CommitId, made: String },
+    #[error("experiment {experiment}: commit {commit} is missing from the store or damaged")]
+    Object { experiment: ExperimentId, commit: CommitId },
+    #[error("experiment {experiment}: its ref in the store is {found}, the ledger says {commit}")]
+    Ref { experiment: ExperimentId, commit: CommitId, found: String },
+    #[error("`{}` differs between baseline and champion, but is not part of the surface", path.display())]
+    Locked { path: PathBuf },
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+impl From<LedgerError> for Mismatch {
+    fn from(error: LedgerError) -> Mismatch {
+        Mismatch::Ledger(error.into())
+    }
+}
+
+/// Checks one study from its first event to its branch.
+pub fn verify(site: &Site) -> Result<Sound, Mismatch> {
+    let verified = verify_ledger(&site.state())?;
+    let user = UserRepo::discover(&site.dir)?;
+    let state = &verified.state;
+    check_branch(&user, &site.study, state)?;
+    check_locked(&user, state)?;
+    let store = Store::open_or_init(&site.state().join("store.git"), &user)?;
+    let commits = check_commits(&Reader::open(&site.state())?, &store, &user, state)?;
+    Ok(Sound { events: verified.events, experiments: verified.experiments, blobs: verified.blobs, commits })
+}
+
+fn check_branch(user: &UserRepo, study: &str, state: &State) -> Result<(), Mismatch> {
+    let expected = state.champion().and_then(|champion| champion.commit.clone());
+    let found = user.branch_head(study)?.map(|id| id.to_string());
+    // Between a recorded keep and its branch, either place is right: the next run settles it.
+    if found == expected.as_ref().map(|id| id.0.clone()) || state.unadvanced.is_some() {
+        return Ok(());
+    }
+    let none = || "nowhere".to_owned();
+    let expected = expected.map_or_else(none, |id| id.0);
+    Err(Mismatch::Branch { branch: format!("overnight/{study}"), expected, found: found.unwrap_or_else(none) })
+}
+
+/// Nothing outside the surface may differ between baseline and champion.
+fn check_locked(user: &UserRepo, state: &State) -> Result<(), Mismatch> {
+    let (Some(facts), Some(champion)) = (&state.segment, state.champion()) else { return Ok(()) };
+    let Some(commit) = &champion.commit else { return Ok(()) };
+    match user.changed(oid(&facts.baseline)?, oid(commit)?, &facts.surface)?.into_iter().next() {
+        Some(path) => Err(Mismatch::Locked { path }),
+        None => Ok(()),
+    }
+}
+
+fn check_commits(reader: &Reader, store: &Store, user: &UserRepo, state: &State) -> Result<u64, Mismatch> {
+    let refs = store.refs()?;
+    let paths: Vec<String> =
+        state.segment.iter().flat_map(|facts| facts.surface.paths()).map(ToOwned::to_owned).collect();
+    let mut rows = Vec::new();
+    reader.each_row(ExperimentId(1), |row| rows.push(row))?;
+    let mut commits = 0;
+    for row in rows {
+        let (Some(commit), experiment) = (row.commit, row.experiment) else { continue };
+        let wanted = oid(&commit)?;
+        let found = refs.get(&experiment.0);
+        if found != Some(&wanted) {
+            let found = found.map_or_else(|| "nowhere".to_owned(), ToString::to_string);
+            return Err(Mismatch::Ref { experiment, commit, found });
+        }
+        if !store.whole(wanted, &paths) {
+            return Err(Mismatch::Object { experiment, commit });
+        }
+        let kept = row.verdict == Some(Verdict::Kept) && state.unadvanced != Some(experiment);
+        let plan = match (kept, &state.segment) {
+            (true, Some(facts)) => {
+                let parent =
+                    plans::kept_parent(reader, experiment)?.ok_or_else(|| Fault::lost("the parent of a keep"))?;
+                user.files(wanted)?;
+                Some(plans::kept_plan(reader, &facts.metric, experiment, &parent)?)
+            }
+            _ => plans::proposal_plan(reader, experiment)?.map(|(plan, _)| plan),
+        };
+        if let Some(plan) = plan {
+            let made = store.write(&plan)?;
+            if made != wanted {
+                return Err(Mismatch::Commit { experiment, commit, made: made.to_string() });
+            }
+        }
+        commits += 1;
+    }
+    Ok(commits)
+}

@@ -1,0 +1,280 @@
+//! The real machine: slots in folders of their own, children through the keeper, git through the workspace.
+
+mod capture;
+mod place;
+mod trial;
+
+pub(crate) use capture::Capture;
+pub use place::{DISK_FLOOR, Room, free_bytes};
+pub(crate) use place::{Order, Place, Ran, describe, read_left};
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use overnight_model::event::{AttemptFailure, Loss};
+use overnight_model::{CommitId, ExperimentId, Slot, Spec, Timestamp};
+
+use crate::agent;
+use crate::clock;
+use crate::dispatch::{Action, Arrival, Fault, Keep, Machine};
+use crate::process::{Keeper, Killer};
+use crate::workspace::{CommitPlan, ObjectId, Store, UserRepo, oid};
+
+/// What every worker needs to know.
+#[derive(Clone)]
+pub struct Shop {
+    pub keeper: Keeper,
+    pub spec: Arc<Spec>,
+    /// The study's own folder.
+    pub dir: PathBuf,
+    pub user: UserRepo,
+    /// The folder of the triplet, where the program is read from.
+    pub triplet_dir: PathBuf,
+    pub baseline: ObjectId,
+    /// What children may know of the engine's environment.
+    pub environment: Vec<(String, String)>,
+}
+
+/// This machine.
+pub struct Local {
+    shop: Shop,
+    store: Store,
+    study: String,
+    slots: HashMap<Slot, Arc<Mutex<Place>>>,
+    desks: Vec<Arc<Mutex<Place>>>,
+    arrivals: (Sender<Message>, Receiver<Message>),
+    stops: Arc<Mutex<Stops>>,
+}
+
+/// What workers send back.
+pub enum Message {
+    Arrival(Arrival),
+    Fault(Fault),
+}
+
+/// Who can be stopped, and what was asked for.
+#[derive(Default)]
+struct Stops {
+    agents: bool,
+    everything: bool,
+    running: HashMap<u64, (Kind, Killer)>,
+    next: u64,
+}
+
+/// Whether a child is an agent's or part of an evaluation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Agent,
+    Evaluation,
+}
+
+/// A loose object is three files of a proposal; at this many they are packed.
+const PACK_AT: usize = 1500;
+
+impl Local {
+    pub fn new(shop: Shop, store: Store) -> Local {
+        let study = shop.spec.study.clone();
+        let arrivals = mpsc::channel();
+        Local { shop, store, study, slots: HashMap::new(), desks: Vec::new(), arrivals, stops: Arc::default() }
+    }
+
+    /// Where signals and other commands for the loop are sent.
+    pub fn inbox(&self) -> Sender<Message> {
+        self.arrivals.0.clone()
+    }
+
+    fn slot(&mut self, slot: Slot) -> Arc<Mutex<Place>> {
+        let make = || Arc::new(Mutex::new(Place::new(self.shop.dir.join("slots").join(slot.to_string()))));
+        self.slots.entry(slot).or_insert_with(make).clone()
+    }
+
+    /// A desk that no agent sits at.
+    fn desk(&mut self) -> Arc<Mutex<Place>> {
+        if let Some(free) = self.desks.iter().find(|desk| Arc::strong_count(desk) == 1) {
+            return free.clone();
+        }
+        let dir = self.shop.dir.join("desks").join(self.desks.len().to_string());
+        self.desks.push(Arc::new(Mutex::new(Place::new(dir))));
+        self.desks[self.desks.len() - 1].clone()
+    }
+
+    fn spawn(&self, place: Arc<Mutex<Place>>, work: impl FnOnce(&mut Place, &Room) -> Message + Send + 'static) {
+        let room = Room { shop: self.shop.clone(), stops: StopHandle(self.stops.clone()) };
+        let inbox = self.inbox();
+        std::thread::spawn(move || {
+            let message = work(&mut place.lock().unwrap_or_else(PoisonError::into_inner), &room);
+            // Free the place before anybody learns of it: the next occupant may come at once.
+            drop(place);
+            // Nobody listens any more when the run has ended; then there is nobody to tell.
+            let _ = inbox.send(message);
+        });
+    }
+}
+
+impl Machine for Local {
+    fn now(&self) -> Timestamp {
+        clock::now()
+    }
+
+    fn wait(&mut self, until: Option<Timestamp>) -> Result<Vec<Arrival>, Fault> {
+        let inbox = &self.arrivals.1;
+        let first = match until {
+            None => inbox.recv().ok(),
+            Some(until) => match inbox.recv_timeout(until.since(clock::now()).into()) {
+                Ok(message) => Some(message),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+            },
+        };
+        let rest = std::iter::from_fn(|| inbox.try_recv().ok());
+        let take = |message| match message {
+            Message::Arrival(arrival) => Ok(arrival),
+            Message::Fault(fault) => Err(fault),
+        };
+        first.into_iter().chain(rest).map(take).collect()
+    }
+
+    fn act(&mut self, action: Action) -> Result<(), Fault> {
+        match action {
+            Action::Trial { trial, experiment, seed, slot, contents } => {
+                let place = self.slot(slot);
+                self.spawn(place, move |place, room| {
+                    let outcome = trial::run(place, room, seed, &contents);
+                    settle(outcome, |outcome| match outcome {
+                        Ok((measurement, output)) => Arrival::TrialFinished { trial, experiment, measurement, output },
+                        Err(loss) => Arrival::TrialLost { trial, experiment, loss },
+                    })
+                });
+            }
+            Action::Guard { experiment, guard, slot, command, contents } => {
+                let place = self.slot(slot);
+                self.spawn(place, move |place, room| {
+                    let outcome = trial::guard(place, room, &command, &contents);
+                    settle(outcome, |outcome| match outcome {
+                        Ok((ending, usage, output)) => {
+                            Arrival::GuardFinished { experiment, guard, ending, usage, output }
+                        }
+                        Err(loss) => Arrival::GuardLost { experiment, guard, loss },
+                    })
+                });
+            }
+            Action::Ask { experiment, brief, contents } => {
+                let desk = self.desk();
+                self.spawn(desk, move |desk, room| {
+                    let outcome = agent::command::ask(desk, room, brief, &contents);
+                    settle(outcome, |outcome| match outcome {
+                        Ok(agent::Answer::Proposal { contents, description, took, output }) => {
+                            let edits = Vec::new();
+                            Arrival::Proposal { experiment, contents, description, edits, took, output }
+                        }
+                        Ok(agent::Answer::Failed { failure, output }) => {
+                            Arrival::AttemptFailed { experiment, failure, output }
+                        }
+                        Err(Loss::Fault { what }) => {
+                            let failure = AttemptFailure::Error { what };
+                            Arrival::AttemptFailed { experiment, failure, output: None }
+                        }
+                        Err(Loss::Interrupted | Loss::Suspended) => Arrival::AttemptLost { experiment },
+                    })
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, hurry: bool) {
+        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        stops.agents = true;
+        stops.everything |= hurry;
+        for (kind, killer) in stops.running.values() {
+            if hurry || *kind == Kind::Agent {
+                killer.kill();
+            }
+        }
+    }
+
+    fn write_proposal(&mut self, experiment: ExperimentId, plan: &CommitPlan) -> Result<CommitId, Fault> {
+        if self.store.loose() > PACK_AT {
+            self.store.pack()?;
+        }
+        let commit = self.store.write(plan)?;
+        self.store.set_ref(experiment.0, commit)?;
+        Ok(CommitId(commit.to_string()))
+    }
+
+    fn keep(&mut self, experiment: ExperimentId, from: Option<&CommitId>, keep: &Keep) -> Result<CommitId, Fault> {
+        keep_commit(&self.shop.user, &self.store, &self.study, experiment, from, keep)
+    }
+}
+
+/// Makes a keep last, in the order that no crash can undo: commit in the user's repository, read back; then the
+/// branch. A second time it finds its own work and says so.
+pub fn keep_commit(
+    user: &UserRepo,
+    store: &Store,
+    study: &str,
+    experiment: ExperimentId,
+    from: Option<&CommitId>,
+    keep: &Keep,
+) -> Result<CommitId, Fault> {
+    let (to, why) = match keep {
+        Keep::Baseline(commit) => (oid(commit)?, "baseline".to_owned()),
+        Keep::Commit(plan) => {
+            let to = user.write_kept(plan)?;
+            // The store has it too, so a deleted branch and a `git gc` in the user's repository lose nothing.
+            store.write(plan)?;
+            store.set_ref(experiment.0, to)?;
+            (to, format!("kept experiment {experiment}"))
+        }
+    };
+    let from = from.map(oid).transpose()?;
+    if user.branch_head(study)? != Some(to) {
+        user.advance(study, from, to, &format!("overnight: {why}"))?;
+    }
+    Ok(CommitId(to.to_string()))
+}
+
+/// Tells the loop apart from us: a loss is run again, a fault ends the run.
+fn settle<T>(outcome: Result<T, Trouble>, arrival: impl FnOnce(Result<T, Loss>) -> Arrival) -> Message {
+    match outcome {
+        Ok(value) => Message::Arrival(arrival(Ok(value))),
+        Err(Trouble::Loss(loss)) => Message::Arrival(arrival(Err(loss))),
+        Err(Trouble::Fault(fault)) => Message::Fault(fault),
+    }
+}
+
+/// Why work gave no result.
+pub(crate) enum Trouble {
+    Loss(Loss),
+    Fault(Fault),
+}
+
+/// A worker's way to be stopped.
+#[derive(Clone)]
+pub(crate) struct StopHandle(Arc<Mutex<Stops>>);
+
+impl StopHandle {
+    /// Registers a child; it is killed at once when the stop came first. The guard takes it off the list again.
+    pub(crate) fn register(&self, kind: Kind, killer: Killer) -> Registered {
+        let mut stops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if stops.everything || (stops.agents && kind == Kind::Agent) {
+            killer.kill();
+        }
+        let id = stops.next;
+        stops.next += 1;
+        stops.running.insert(id, (kind, killer));
+        Registered { stops: self.0.clone(), id }
+    }
+}
+
+pub(crate) struct Registered {
+    stops: Arc<Mutex<Stops>>,
+    id: u64,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).running.remove(&self.id);
+    }
+}

@@ -1,0 +1,81 @@
+//! One trial: a command in a fresh place, measured, its numbers read by fixed rules.
+
+use overnight_model::measure::Usage;
+use overnight_model::metric::{self, Reader};
+use overnight_model::proposal::Contents;
+use overnight_model::spec::Spec;
+use overnight_model::{Ending, Measurement, Seed};
+
+use super::capture::Capture;
+use super::place::{Order, Place, Ran, Room, read_left};
+use super::{Kind, Trouble};
+use crate::dispatch::Captured;
+use crate::process::{Stdin, Stream};
+
+/// More numbers than this is not a metrics file.
+const METRICS_FILE_LIMIT: u64 = 1024 * 1024;
+
+/// Runs the evaluation once.
+pub(super) fn run(
+    place: &mut Place,
+    room: &Room,
+    seed: Seed,
+    contents: &Contents,
+) -> Result<(Measurement, Option<Captured>), Trouble> {
+    place.fresh(room, contents)?;
+    let spec = &room.shop.spec;
+    let metrics = place.tmp().join("metrics.json");
+    let mut environment = told(place, spec);
+    environment.push(("OVERNIGHT_SEED".to_owned(), seed.0.to_string()));
+    environment.push(("OVERNIGHT_METRICS".to_owned(), metrics.to_string_lossy().into_owned()));
+    let reader = || Reader::new(&spec.metric.name, spec.metric.pick);
+    let (mut stdout, mut stderr, mut capture) = (reader(), reader(), Capture::new());
+    let order =
+        Order { command: spec.evaluate.run.clone(), environment, stdin: Stdin::Null, limit: spec.evaluate.kill };
+    let Ran { ending, usage } = place.run(room, Kind::Evaluation, order, |stream, bytes| {
+        capture.feed(bytes);
+        match stream {
+            Stream::Stdout => stdout.feed(bytes),
+            Stream::Stderr => stderr.feed(bytes),
+        }
+    })?;
+    let file = read_left(&metrics, METRICS_FILE_LIMIT);
+    let (found, numbers) =
+        metric::settle(&spec.metric.name, spec.metric.pick, file.as_deref(), stdout.finish(), stderr.finish());
+    // Whatever a failed command printed is a claim, not a measurement.
+    let (metric, problem) = match (ending.succeeded(), found) {
+        (true, Ok(score)) => (Some(score), None),
+        (true, Err(problem)) => (None, Some(problem)),
+        (false, _) => (None, None),
+    };
+    let measurement = Measurement { ending, metric, problem, numbers, usage, output: None };
+    Ok((measurement, Some(capture.finish())))
+}
+
+/// Runs a guard's command; only its exit code counts.
+pub(super) fn guard(
+    place: &mut Place,
+    room: &Room,
+    command: &str,
+    contents: &Contents,
+) -> Result<(Ending, Usage, Option<Captured>), Trouble> {
+    place.fresh(room, contents)?;
+    let spec = &room.shop.spec;
+    let mut capture = Capture::new();
+    let order = Order {
+        command: command.to_owned(),
+        environment: told(place, spec),
+        stdin: Stdin::Null,
+        limit: spec.evaluate.kill,
+    };
+    let Ran { ending, usage } = place.run(room, Kind::Evaluation, order, |_, bytes| capture.feed(bytes))?;
+    Ok((ending, usage, Some(capture.finish())))
+}
+
+/// What an evaluation is told in its environment, seed and metrics file aside.
+fn told(place: &Place, spec: &Spec) -> Vec<(String, String)> {
+    let mut environment: Vec<_> = spec.evaluate.env.clone().into_iter().collect();
+    environment.push(("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string()));
+    environment.push(("OVERNIGHT_OUT".to_owned(), place.out().to_string_lossy().into_owned()));
+    environment
+}
