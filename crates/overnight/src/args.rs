@@ -1,0 +1,130 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Parser, Subcommand};
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (lock, dirty tree, moved branch),
+4 stopped by a limit or by repeated failure, 5 `verify` failed, 130 interrupted.";
+
+/// Runs the Karpathy loop on anything that can be scored: an agent proposes edits to one file, each is
+/// measured, and only what is really better is kept, as a commit on the branch overnight/<study>.
+#[derive(Debug, Parser)]
+#[command(name = "overnight", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Which study is meant.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Place {
+    /// Work on the study in DIR
+    #[arg(short = 'C', value_name = "DIR", global = true, default_value = ".", hide_default_value = true)]
+    pub(crate) dir: PathBuf,
+    /// Pick a study where the repository holds several
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(crate) study: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the loop; Ctrl-C stops it cleanly, and running it again resumes
+    Run(Run),
+    /// Run one experiment of your own
+    Try(Try),
+    /// Where the study stands
+    Status(Status),
+    /// The experiments so far, the latest last
+    Log(Log),
+    /// One experiment in full: hypothesis, diff, trials, verdict, output
+    Show(Show),
+    /// Prove that ledger, projections, contents and git agree
+    Verify(Verify),
+    #[command(name = "__keeper", hide = true)]
+    Keeper,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Run {
+    /// Run N more experiments, then exit
+    #[arg(long, value_name = "N")]
+    pub(crate) experiments: Option<u64>,
+    /// Run N trials side by side
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) slots: Option<u32>,
+    /// Take the working tree as the baseline, uncommitted changes included
+    #[arg(long)]
+    pub(crate) snapshot: bool,
+    /// Print plain lines, also on a terminal
+    #[arg(long)]
+    pub(crate) no_tui: bool,
+    /// Leave the run going in the background; its lines go to .overnight/<study>/run.log
+    #[arg(long)]
+    pub(crate) detach: bool,
+    #[arg(long, hide = true)]
+    pub(crate) detached: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+#[command(group = ArgGroup::new("source").required(true).args(["from_worktree", "patch", "file"]))]
+pub(crate) struct Try {
+    /// Take the surface as it is in the working tree
+    #[arg(long)]
+    pub(crate) from_worktree: bool,
+    /// Apply a unified diff to the champion's surface
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    /// Take the contents of FILE, for a surface of one file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// The idea in one line
+    #[arg(short, long, value_name = "IDEA")]
+    pub(crate) message: String,
+    /// Print the experiment as `log --json` would
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Status {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Log {
+    /// Print one JSON object per line, all experiments
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show the last N experiments
+    #[arg(short = 'n', long = "lines", value_name = "N", conflicts_with = "all")]
+    pub(crate) lines: Option<usize>,
+    /// Show all experiments
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Show {
+    /// The number of an experiment, `champion` or `baseline`
+    #[arg(value_name = "N")]
+    pub(crate) what: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print everything that was kept of its output
+    #[arg(long)]
+    pub(crate) output: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Verify {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,37 @@
+//! One file per command.
+
+pub(crate) mod attempt;
+pub(crate) mod log;
+pub(crate) mod run;
+mod session;
+pub(crate) mod show;
+pub(crate) mod status;
+pub(crate) mod verify;
+
+use overnight_engine::ledger::Reader;
+use overnight_engine::load::{Site, locate};
+
+use crate::args::Place;
+use crate::error::{CliError, Outcome};
+
+/// The study a command means, and its ledger where it has one.
+fn look(place: &Place) -> Outcome<(Site, Option<Reader>)> {
+    let site = locate(&place.dir, place.study.as_deref())?;
+    let reader = match site.state().join("ledger.db").exists() {
+        true => Some(Reader::open(&site.state())?),
+        false => None,
+    };
+    Ok((site, reader))
+}
+
+/// The ledger of a study that has to have been run.
+fn ledger(place: &Place) -> Outcome<(Site, Reader)> {
+    let (site, reader) = look(place)?;
+    match reader {
+        Some(reader) => Ok((site, reader)),
+        None => {
+            let message = format!("the study `{}` has not been run yet", site.study);
+            Err(CliError::usage(message).hint("begin with `overnight run`"))
+        }
+    }
+}

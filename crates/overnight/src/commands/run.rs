@@ -1,0 +1,94 @@
+//! `overnight run`: the loop.
+
+use std::fs::OpenOptions;
+
+use overnight_engine::load::{Site, locate};
+use overnight_engine::open::OnDirty;
+use overnight_engine::process::leave_terminal;
+use overnight_model::event::{Scope, StopReason};
+
+use super::session::{Ended, Session, exit_of};
+use crate::args::{Place, Run};
+use crate::error::{CliError, Exit, Outcome};
+use crate::ui;
+use crate::views::term;
+
+pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
+    let site = locate(&place.dir, place.study.as_deref())?;
+    if args.detach {
+        return detach(&site, args);
+    }
+    if args.detached {
+        leave_terminal();
+    }
+    let on_dirty = if args.snapshot { OnDirty::Snapshot } else { OnDirty::Refuse };
+    let session = Session::open(site, "overnight run", on_dirty, !args.no_tui)?;
+    let spec = session.opened.study.spec();
+    let slots = args.slots.unwrap_or(spec.slots);
+    let (study, metric, agent) = (&spec.study, &spec.metric, spec.agent.kind.name());
+    let plural = if slots == 1 { "" } else { "s" };
+    let head = format!(
+        "overnight · study {study} · {} ({}) · budget {} · agent {agent} · {slots} slot{plural}",
+        metric.name,
+        term::arrow(metric.goal),
+        spec.evaluate.budget,
+    );
+    session.say(&head);
+    session.say(term::TIER_NONE);
+    session.say(&term::header_line(&metric.name));
+    let study = study.clone();
+    let Ended { reason, summary } = session.run(Scope::Loop { experiments: args.experiments }, slots, None)?;
+    if let Some(summary) = &summary {
+        ui::say("");
+        for line in term::standing(summary) {
+            ui::say(&line);
+        }
+        ui::say(&format!("so far     {}", term::counts(summary)));
+        ui::say(&term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
+    }
+    ui::say(&ui::printable(&term::stop_sentence(&reason)));
+    ui::say(&next(&reason, &study));
+    Ok(exit_of(&reason))
+}
+
+/// The next sensible step.
+fn next(reason: &StopReason, study: &str) -> String {
+    match reason {
+        StopReason::BaselineFailed { .. } => "next       overnight show baseline".to_owned(),
+        StopReason::FailedAttempts { .. } => {
+            "next       overnight log, then overnight show N for what the agent said".to_owned()
+        }
+        StopReason::NothingToTry { .. } => {
+            "next       name a surface with numbers to tune, or an agent of your own: [agent] use = \"command\""
+                .to_owned()
+        }
+        _ => format!("next       git log overnight/{study} · overnight log · overnight show champion"),
+    }
+}
+
+/// Starts the same run again, out of the reach of this terminal.
+fn detach(site: &Site, args: &Run) -> Outcome<Exit> {
+    let state = site.state();
+    let fault = |what: &str, error: &dyn std::error::Error| CliError::new(Exit::Fault, what.to_owned()).cause(error);
+    std::fs::create_dir_all(&state).map_err(|error| fault("could not make the study's folder", &error))?;
+    let path = state.join("run.log");
+    let open = || OpenOptions::new().create(true).append(true).open(&path);
+    let log = open().map_err(|error| fault("could not open run.log", &error))?;
+    let mut arguments = vec!["-C".to_owned(), site.dir.to_string_lossy().into_owned()];
+    arguments.extend([
+        "--study".to_owned(),
+        site.study.clone(),
+        "run".to_owned(),
+        "--no-tui".to_owned(),
+        "--detached".to_owned(),
+    ]);
+    arguments.extend(args.experiments.map(|n| format!("--experiments={n}")));
+    arguments.extend(args.slots.map(|n| format!("--slots={n}")));
+    arguments.extend(args.snapshot.then(|| "--snapshot".to_owned()));
+    let program = std::env::current_exe().map_err(|error| fault("could not find the overnight program", &error))?;
+    let pid = overnight_engine::process::start_detached(&program, &arguments, log)
+        .map_err(|error| fault("could not start the run", &error))?;
+    ui::say(&format!("running in the background as process {pid}; its lines go to {}", path.display()));
+    ui::say(&format!("see it with `overnight status`, stop it with `kill {pid}`"));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,161 @@
+//! What `run` and `try` have in common: a keeper, a lock, a loop, signals, and lines on the screen.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use overnight_engine::dispatch::{Arrival, Dispatch, Offer};
+use overnight_engine::load::{Site, allowed_environment};
+use overnight_engine::lock::Holder;
+use overnight_engine::open::{self, OnDirty, Opened};
+use overnight_engine::process::Keeper;
+use overnight_engine::worker::{Local, Message, Shop};
+use overnight_engine::{clock, process};
+use overnight_model::event::{RunFacts, Scope, StopReason, What};
+use overnight_model::study::Summary;
+use overnight_model::{Event, Millis, State};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::error::{CliError, Exit, Outcome};
+use crate::ui::Live;
+use crate::views::term;
+
+/// After a second signal everything is gone within this time, whatever hangs.
+const HURRY: Duration = Duration::from_millis(1500);
+
+/// A study, open and ready, with the screen it writes to.
+pub(crate) struct Session {
+    pub(crate) site: Site,
+    pub(crate) opened: Opened,
+    keeper: Keeper,
+    live: Live,
+}
+
+/// How a run ended.
+pub(crate) struct Ended {
+    pub(crate) reason: StopReason,
+    pub(crate) summary: Option<Summary>,
+}
+
+impl Session {
+    /// Opens the study. The keeper comes first: it is forked before there is any thread.
+    pub(crate) fn open(site: Site, what: &str, on_dirty: OnDirty, live: bool) -> Outcome<Session> {
+        let keeper = Keeper::fork().map_err(|error| CliError::from(overnight_engine::dispatch::Fault::from(error)))?;
+        let me = Holder { pid: std::process::id(), what: what.to_owned(), dir: site.dir.clone() };
+        let opened = open::open(&site, &me, on_dirty)?;
+        // Whatever this engine starts keeps the lock until it is gone, even when the engine is killed.
+        keeper.hold(opened.lock.as_fd()).map_err(overnight_engine::dispatch::Fault::from)?;
+        let live = Live::new(live);
+        for note in &opened.notes {
+            live.say(&format!("note: {note}"));
+        }
+        Ok(Session { site, opened, keeper, live })
+    }
+
+    pub(crate) fn say(&self, text: &str) {
+        self.live.say(text);
+    }
+
+    /// Runs the loop to its end.
+    pub(crate) fn run(self, scope: Scope, slots: u32, offer: Option<Offer>) -> Outcome<Ended> {
+        let Session { site, opened, keeper, live } = self;
+        let Opened { study, ledger, user, store, lock, baseline, mut opening, contents, .. } = opened;
+        let spec = study.spec().clone();
+        let run = study.state().run.as_ref().map_or(1, |run| run.facts.run + 1);
+        opening.push(What::RunStarted(RunFacts {
+            run,
+            scope,
+            slots,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            boot: clock::boot_id(),
+            containment: match keeper.containment() {
+                process::Containment::PidNamespace => "pid namespace".to_owned(),
+                process::Containment::Subreaper => "subreaper".to_owned(),
+            },
+        }));
+        let kill = spec.evaluate.kill;
+        let shop = Shop {
+            keeper,
+            spec: Arc::new(spec),
+            dir: site.state(),
+            user,
+            triplet_dir: site.dir.clone(),
+            baseline,
+            environment: allowed_environment(),
+        };
+        let machine = Local::new(shop, store);
+        watch_signals(machine.inbox(), live.clone(), kill)?;
+        let mut dispatch = Dispatch::new(study, ledger, machine)?;
+        let screen = live.clone();
+        let outcome = dispatch.run(opening, contents, offer, &mut |event, state| show(&screen, event, state));
+        live.end();
+        let summary = dispatch.study().state().summary();
+        drop(lock);
+        Ok(Ended { reason: outcome?, summary })
+    }
+}
+
+/// The exit code of a run that ended by itself.
+pub(crate) fn exit_of(reason: &StopReason) -> Exit {
+    match reason {
+        StopReason::Done | StopReason::Target { .. } => Exit::Done,
+        StopReason::Interrupted => Exit::Interrupted,
+        StopReason::BaselineFailed { .. } => Exit::Usage,
+        StopReason::EngineErrors { .. } | StopReason::Fault { .. } => Exit::Fault,
+        StopReason::NightWall
+        | StopReason::NightExperiments
+        | StopReason::TotalWall
+        | StopReason::TotalExperiments
+        | StopReason::NoGain
+        | StopReason::FailedAttempts { .. }
+        | StopReason::NothingToTry { .. } => Exit::Stopped,
+    }
+}
+
+/// One line per verdict; the live line says what runs now.
+fn show(live: &Live, event: &Event, state: &State) {
+    match &event.what {
+        What::Judged(judged) => {
+            if let Some(row) = state.row(judged.experiment) {
+                live.say(&term::row_line(&row));
+            }
+        }
+        What::Asked { experiment, agent, .. } => live.now(&format!("experiment {experiment}: {agent} is thinking")),
+        What::TrialStarted { trial, experiment, .. } => {
+            live.now(&format!("experiment {experiment}: trial {trial} is running"));
+        }
+        What::GuardStarted { experiment, .. } => live.now(&format!("experiment {experiment}: a guard is running")),
+        _ => {}
+    }
+}
+
+/// The first signal stops gently, the second at once; a terminal that closes stops nothing.
+fn watch_signals(inbox: Sender<Message>, live: Live, kill: Millis) -> Outcome<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .map_err(|error| CliError::new(Exit::Fault, "could not listen for signals").cause(&error))?;
+    std::thread::spawn(move || {
+        let mut stops = 0;
+        for signal in signals.forever() {
+            if signal == SIGHUP {
+                continue;
+            }
+            stops += 1;
+            let hurry = stops > 1;
+            match hurry {
+                false => live.say(&format!(
+                    "stopping: nothing new starts, running trials finish (at most {kill} each); again to kill them now"
+                )),
+                true => live.say("stopping now"),
+            }
+            let _ = inbox.send(Message::Arrival(Arrival::StopRequested { hurry }));
+            if hurry {
+                std::thread::sleep(HURRY);
+                // The keeper kills what is left when this process is gone; the ledger is whole at any moment.
+                std::process::exit(Exit::Interrupted as i32);
+            }
+        }
+    });
+    Ok(())
+}

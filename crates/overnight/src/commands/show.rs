@@ -1,0 +1,235 @@
+//! `overnight show N`: one experiment in full.
+
+use overnight_engine::ledger::{Reader, StoredEvent};
+use overnight_engine::plans;
+use overnight_model::event::{Proposed, Purpose};
+use overnight_model::measure::{Output, Usage};
+use overnight_model::proposal::{Contents, SurfaceBlob};
+use overnight_model::study::Row;
+use overnight_model::units::short_number;
+use overnight_model::{ExperimentId, Measurement, Score, TrialId, What};
+use serde_json::json;
+
+use crate::args::{Place, Show};
+use crate::error::{CliError, Exit, Outcome};
+use crate::ui::{self, printable};
+use crate::views::{json, term};
+
+/// How much of an output is shown unasked.
+const TAIL_LINES: usize = 20;
+
+pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
+    let (site, reader) = super::ledger(place)?;
+    let id = which(&reader, &args.what)?;
+    let row = reader
+        .row(id)?
+        .ok_or_else(|| CliError::usage(format!("there is no experiment {id}")).hint("`overnight log` lists them"))?;
+    let events = reader.events_of(id)?;
+    let diff = diff(&reader, &events)?;
+    if args.json {
+        ui::data(&as_json(&site.study, &row, &events, &diff));
+        return Ok(Exit::Done);
+    }
+    if args.output {
+        for (title, output) in outputs(&events) {
+            ui::data(&format!("== {title}"));
+            ui::data(&text_of(&reader, output)?);
+        }
+        return Ok(Exit::Done);
+    }
+    let mut lines = head(&row, reader.summary()?.map_or("metric".to_owned(), |summary| summary.metric));
+    lines.extend(trial_lines(&events));
+    if !diff.is_empty() {
+        lines.push(String::new());
+        lines.push(printable(&diff).trim_end().to_owned());
+    }
+    if let Some((title, output)) = outputs(&events).pop() {
+        lines.push(String::new());
+        lines.push(format!("end of the output of {title} ({} bytes in all):", output.bytes));
+        lines.extend(tail(&text_of(&reader, output)?));
+    }
+    if let Some(summary) = reader.summary()? {
+        lines.push(String::new());
+        lines.push(term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
+    }
+    ui::data(&lines.join("\n"));
+    Ok(Exit::Done)
+}
+
+fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {
+    match what {
+        "baseline" => Ok(ExperimentId::BASELINE),
+        "champion" => {
+            let champion = reader.summary()?.and_then(|summary| summary.champion);
+            Ok(champion.map_or(ExperimentId::BASELINE, |champion| champion.experiment))
+        }
+        number => number.parse().map(ExperimentId).map_err(|_| {
+            CliError::usage(format!("`{number}` is not an experiment")).hint("use a number, `champion` or `baseline`")
+        }),
+    }
+}
+
+fn head(row: &Row, metric: String) -> Vec<String> {
+    let verdict = row.verdict.map_or("no verdict yet", |verdict| verdict.name());
+    let commit = |id: &Option<overnight_model::CommitId>| id.as_ref().map_or("-".to_owned(), |id| id.0.clone());
+    let mut lines = vec![format!("experiment {} · {verdict}", row.experiment)];
+    lines.extend(row.reason.as_ref().map(|reason| format!("  why         {}", printable(reason))));
+    lines.push(format!("  hypothesis  {}", printable(&row.description)));
+    lines.push(format!("  agent       {}", row.agent));
+    lines.push(format!("  started     {}", term::local_time(row.started_at)));
+    lines.push(format!("  commit      {}", commit(&row.commit)));
+    if row.parent.is_some() {
+        lines.push(format!("  parent      {}", commit(&row.parent)));
+    }
+    if let Some(value) = row.metric {
+        lines.push(format!("  {metric:<11} {}", short_number(value)));
+    }
+    if row.gain.is_some() {
+        let interval = match (row.gain_low, row.gain_high) {
+            (Some(low), Some(high)) if low < high => {
+                format!(", 95 % interval {} to {}", short_number(low), short_number(high))
+            }
+            _ => String::new(),
+        };
+        lines.push(format!("  gain        {} over the champion of its time{interval}", term::gain(row)));
+    }
+    lines
+}
+
+fn finished(events: &[StoredEvent]) -> impl Iterator<Item = (TrialId, Option<(Purpose, u32)>, &Measurement)> {
+    events.iter().filter_map(|stored| match &stored.event.what {
+        What::TrialFinished { trial, measurement, .. } => {
+            let started = events.iter().find_map(|other| match &other.event.what {
+                What::TrialStarted { trial: id, purpose, seed, .. } if id == trial => Some((*purpose, seed.0)),
+                _ => None,
+            });
+            Some((*trial, started, measurement))
+        }
+        _ => None,
+    })
+}
+
+fn trial_lines(events: &[StoredEvent]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (trial, started, measurement) in finished(events) {
+        let Usage { wall, cpu, peak_bytes } = measurement.usage;
+        let result = match (&measurement.metric, &measurement.problem) {
+            (Some(score), _) => short_number(score.get()),
+            (None, Some(problem)) => printable(&problem.to_string()),
+            (None, None) => measurement.ending.to_string(),
+        };
+        let (purpose, seed) = started.map_or(("trial", 0), |(purpose, seed)| (purpose_name(purpose), seed));
+        lines.push(format!(
+            "  trial {trial:<5} {purpose:<9} {result:>12}  seed {seed} · {:.3} s wall · {:.3} s cpu · {:.1} MB peak",
+            wall.as_secs(),
+            cpu.as_secs(),
+            peak_bytes as f64 / 1e6
+        ));
+    }
+    let lost = events.iter().filter(|stored| matches!(stored.event.what, What::TrialLost { .. })).count();
+    if lost > 0 {
+        lines.push(format!("  {lost} more lost and run again"));
+    }
+    lines
+}
+
+fn purpose_name(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Baseline => "baseline",
+        Purpose::Screen => "screen",
+        Purpose::Confirm => "confirm",
+        Purpose::Remeasure => "remeasure",
+    }
+}
+
+/// Every output that was kept, with what gave it.
+fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
+    let mut found = Vec::new();
+    for stored in events {
+        match &stored.event.what {
+            What::Proposed(Proposed { output: Some(output), .. })
+            | What::AttemptFailed { output: Some(output), .. } => {
+                found.push(("the agent".to_owned(), output));
+            }
+            What::GuardFinished { guard, output: Some(output), .. } => found.push((format!("guard {guard}"), output)),
+            What::TrialFinished { trial, measurement, .. } => {
+                found.extend(measurement.output.as_ref().map(|output| (format!("trial {trial}"), output)));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn text_of(reader: &Reader, output: &Output) -> Outcome<String> {
+    let bytes = reader.blob(&output.blob)?.unwrap_or_else(|| b"(no longer stored)".to_vec());
+    Ok(printable(&String::from_utf8_lossy(&bytes)))
+}
+
+fn tail(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].iter().map(|line| format!("  {line}")).collect()
+}
+
+/// What the proposal changed, against the surface it started from.
+fn diff(reader: &Reader, events: &[StoredEvent]) -> Outcome<String> {
+    let Some(proposed) = events.iter().rev().find_map(|stored| match &stored.event.what {
+        What::Proposed(proposed) => Some(proposed),
+        _ => None,
+    }) else {
+        return Ok(String::new());
+    };
+    let new = plans::contents(reader, &proposed.surface)?;
+    let Some(old) = parent_surface(reader, proposed)? else { return Ok(String::new()) };
+    let Contents(old) = plans::contents(reader, &old)?;
+    let mut text = String::new();
+    for (path, before) in old {
+        let after = new.get(&path).unwrap_or_default();
+        if before == after {
+            continue;
+        }
+        let (before, after) = (String::from_utf8_lossy(&before), String::from_utf8_lossy(after));
+        let mut options = diffy::DiffOptions::new();
+        options.set_original_filename(format!("a/{path}")).set_modified_filename(format!("b/{path}"));
+        text += &options.create_patch(&before, &after).to_string();
+    }
+    Ok(text)
+}
+
+/// The recorded surface of the commit a proposal started from: a kept one, or the baseline.
+fn parent_surface(reader: &Reader, proposed: &Proposed) -> Outcome<Option<Vec<SurfaceBlob>>> {
+    let kept = reader.kept_rows()?.into_iter().find(|row| row.commit.as_ref() == Some(&proposed.parent));
+    if let Some(kept) = kept {
+        let events = reader.events_of(kept.experiment)?;
+        return Ok(events.into_iter().find_map(|stored| match stored.event.what {
+            What::Proposed(proposed) => Some(proposed.surface),
+            _ => None,
+        }));
+    }
+    Ok(reader.segment_facts()?.map(|facts| facts.contents))
+}
+
+fn as_json(study: &str, row: &Row, events: &[StoredEvent], diff: &str) -> String {
+    let trials: Vec<_> = finished(events)
+        .map(|(trial, started, measurement)| {
+            json!({
+                "trial": trial.0,
+                "purpose": started.map(|(purpose, _)| purpose_name(purpose)),
+                "seed": started.map(|(_, seed)| seed),
+                "metric": measurement.metric.map(Score::get),
+                "problem": measurement.problem.as_ref().map(ToString::to_string),
+                "ending": measurement.ending.to_string(),
+                "numbers": measurement.numbers,
+                "wall_s": measurement.usage.wall.as_secs(),
+                "cpu_s": measurement.usage.cpu.as_secs(),
+                "peak_mb": measurement.usage.peak_bytes as f64 / 1e6,
+            })
+        })
+        .collect();
+    let mut object = serde_json::to_value(json::ExperimentJson::new(study, row)).unwrap_or_default();
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert("measurements".to_owned(), json!(trials));
+        fields.insert("diff".to_owned(), json!(diff));
+    }
+    object.to_string()
+}

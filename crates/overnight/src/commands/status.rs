@@ -1,0 +1,53 @@
+//! `overnight status`: where the study stands.
+
+use overnight_engine::lock::{Holder, Lock};
+use overnight_engine::workspace::UserRepo;
+
+use crate::args::{Place, Status};
+use crate::error::{Exit, Outcome};
+use crate::ui;
+use crate::views::{json, term};
+
+pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
+    let (site, reader) = super::look(place)?;
+    let summary = reader.as_ref().map(|reader| reader.summary()).transpose()?.flatten();
+    let holder = UserRepo::discover(&site.dir).ok().and_then(|user| Lock::holder(user.common_dir(), &site.study));
+    let state = match (&summary, &holder) {
+        (_, Some(_)) => "running",
+        (None, None) => "new",
+        (Some(summary), None) if summary.stopped.is_some() => "stopped",
+        (Some(_), None) => "interrupted",
+    };
+    if args.json {
+        ui::data(&json::line(&json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref())));
+        return Ok(Exit::Done);
+    }
+    let mut lines = vec![format!("study      {} · {}", site.study, describe(state, holder.as_ref()))];
+    let Some(summary) = summary else {
+        lines.push("next       overnight run".to_owned());
+        ui::data(&lines.join("\n"));
+        return Ok(Exit::Done);
+    };
+    lines.extend(term::standing(&summary));
+    lines.push(format!("so far     {}", term::counts(&summary)));
+    for running in summary.running.iter().filter(|_| holder.is_some()) {
+        let since = term::local_time(running.started_at);
+        lines.push(format!("running    trial {} of experiment {} since {since}", running.trial, running.experiment));
+    }
+    if let Some(reason) = summary.stopped.as_ref().filter(|_| holder.is_none()) {
+        lines.push(format!("last run   {}", ui::printable(&term::stop_sentence(reason))));
+    }
+    lines.push(term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
+    lines.push(format!("branch     overnight/{} · read it with `git log overnight/{}`", site.study, site.study));
+    ui::data(&lines.join("\n"));
+    Ok(Exit::Done)
+}
+
+fn describe(state: &str, holder: Option<&Holder>) -> String {
+    match (state, holder) {
+        (_, Some(holder)) => format!("running as process {}", holder.pid),
+        ("new", None) => "not run yet".to_owned(),
+        ("interrupted", None) => "the last run was killed; `overnight run` goes on where it was".to_owned(),
+        (state, None) => state.to_owned(),
+    }
+}

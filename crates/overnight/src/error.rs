@@ -1,0 +1,194 @@
+//! One error type for the command line: what happened, why, what to do, and the exit code.
+
+use overnight_engine::dispatch::Fault;
+use overnight_engine::ledger::LedgerError;
+use overnight_engine::load::SiteError;
+use overnight_engine::lock::LockError;
+use overnight_engine::open::OpenError;
+use overnight_engine::verify::Mismatch;
+use overnight_engine::workspace::GitError;
+
+/// How a command ended, as scripts see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Done = 0,
+    Fault = 1,
+    Usage = 2,
+    Refused = 3,
+    Stopped = 4,
+    Unsound = 5,
+    Interrupted = 130,
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> std::process::ExitCode {
+        std::process::ExitCode::from(exit as u8)
+    }
+}
+
+/// Something a person has to know about.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    exit: Exit,
+    /// Already laid out for people, as problems of the triplet are.
+    pub(crate) rendered: Option<String>,
+    pub(crate) message: String,
+    pub(crate) causes: Vec<String>,
+    pub(crate) hint: Option<String>,
+}
+
+pub(crate) type Outcome<T> = Result<T, CliError>;
+
+impl CliError {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> CliError {
+        CliError { exit, rendered: None, message: message.into(), causes: Vec::new(), hint: None }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> CliError {
+        CliError::new(Exit::Usage, message)
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> CliError {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn cause(mut self, cause: &dyn std::error::Error) -> CliError {
+        self.causes.extend(chain(cause));
+        self
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    fn of(exit: Exit, error: &dyn std::error::Error, hint: Option<String>) -> CliError {
+        let mut causes = chain(error);
+        let message = if causes.is_empty() { error.to_string() } else { causes.remove(0) };
+        CliError { exit, rendered: None, message, causes, hint }
+    }
+}
+
+/// An error and its causes; a cause that its error already says is left out.
+fn chain(error: &dyn std::error::Error) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for text in std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string) {
+        if said.last().is_none_or(|last| !last.contains(&text)) {
+            said.push(text);
+        }
+    }
+    said
+}
+
+impl From<SiteError> for CliError {
+    fn from(error: SiteError) -> CliError {
+        CliError::of(Exit::Usage, &error, error.hint())
+    }
+}
+
+impl From<GitError> for CliError {
+    fn from(error: GitError) -> CliError {
+        let exit = if error.is_refusal() { Exit::Refused } else { Exit::Fault };
+        CliError::of(exit, &error, error.hint())
+    }
+}
+
+impl From<LedgerError> for CliError {
+    fn from(error: LedgerError) -> CliError {
+        let (exit, hint) = match &error {
+            LedgerError::Newer { .. } => (Exit::Refused, "use a newer version of overnight"),
+            LedgerError::Network { .. } => (
+                Exit::Refused,
+                "put the repository on a local disk: locks and shared memory do not work over a network",
+            ),
+            LedgerError::Damaged { .. } => (Exit::Fault, "run `overnight verify`; nothing was changed"),
+            error if error.is_full() => {
+                (Exit::Fault, "make room and run `overnight run` again: it goes on where it was")
+            }
+            _ => return CliError::of(Exit::Fault, &error, None),
+        };
+        CliError::of(exit, &error, Some(hint.to_owned()))
+    }
+}
+
+impl From<LockError> for CliError {
+    fn from(error: LockError) -> CliError {
+        let hint = match &error {
+            LockError::Held { holder } => format!("wait for it, or stop it with `kill {}`", holder.pid),
+            LockError::HeldByUnknown { .. } => "processes of a killed engine are still ending; try again".to_owned(),
+            LockError::Io { .. } => return CliError::of(Exit::Fault, &error, None),
+        };
+        CliError::of(Exit::Refused, &error, Some(hint))
+    }
+}
+
+impl From<Fault> for CliError {
+    fn from(fault: Fault) -> CliError {
+        match fault {
+            Fault::Ledger(error) => error.into(),
+            Fault::Git(error) => error.into(),
+            fault if fault.is_full() => {
+                let hint = "make room and run `overnight run` again: it goes on where it was";
+                CliError::of(Exit::Fault, &fault, Some(hint.to_owned()))
+            }
+            Fault::Keeper(error) => {
+                let hint = "run `overnight run` again: it goes on where it was";
+                CliError::of(Exit::Fault, &error, Some(hint.to_owned()))
+            }
+            fault => CliError::of(Exit::Fault, &fault, None),
+        }
+    }
+}
+
+impl From<OpenError> for CliError {
+    fn from(error: OpenError) -> CliError {
+        let (exit, hint) = match &error {
+            OpenError::Problems(problems) => {
+                let rendered = Some(problems.to_string());
+                return CliError { rendered, ..CliError::usage("the triplet has problems") };
+            }
+            OpenError::Triplet { .. } => return CliError::of(Exit::Usage, &error, None),
+            OpenError::Dirty { .. } => {
+                (Exit::Refused, "commit it, put it back with `git restore`, or take it as it is with --snapshot".to_owned())
+            }
+            OpenError::Changed { .. } => (
+                Exit::Refused,
+                "numbers from before and after cannot be compared: put it back, or begin a new study in overnight/NAME.toml"
+                    .to_owned(),
+            ),
+            OpenError::ForeignBranch { branch, .. } => {
+                (Exit::Refused, format!("rename it with `git branch -m {branch} NAME`, or delete it, or begin a study of another name"))
+            }
+            OpenError::BranchMoved { branch, expected, .. } => (
+                Exit::Refused,
+                format!("keep what is there with `git branch NAME {branch}`, then put it back with `git branch -f {branch} {expected}`"),
+            ),
+            OpenError::BranchDeleted { branch, store, experiment, expected } => {
+                let hint = match experiment.is_baseline() {
+                    true => format!("bring it back with `git branch {branch} {expected}`"),
+                    false => {
+                        let store = store.display();
+                        format!("bring it back with `git fetch {store} refs/overnight/{experiment}:refs/heads/{branch}`")
+                    }
+                };
+                (Exit::Refused, hint)
+            }
+            _ => {
+                return match error {
+                    OpenError::Lock(error) => error.into(),
+                    OpenError::Git(error) => error.into(),
+                    OpenError::Ledger(error) => error.into(),
+                    OpenError::Fault(fault) => fault.into(),
+                    error => CliError::of(Exit::Fault, &error, None),
+                };
+            }
+        };
+        CliError::of(exit, &error, Some(hint))
+    }
+}
+
+impl From<Mismatch> for CliError {
+    fn from(error: Mismatch) -> CliError {
+        CliError::of(Exit::Unsound, &error, None)
+    }
+}

@@ -1,0 +1,139 @@
+//! The JSON contract. Names are stable; a number that is not known is `null`.
+
+use jiff::Timestamp as Moment;
+use overnight_model::study::{Row, Summary};
+use overnight_model::{CommitId, Timestamp};
+use serde::Serialize;
+
+/// One line of `log --json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct ExperimentJson<'a> {
+    experiment: u64,
+    study: &'a str,
+    segment: u32,
+    parent: Option<&'a CommitId>,
+    commit: Option<&'a CommitId>,
+    agent: &'a str,
+    description: &'a str,
+    verdict: Option<&'static str>,
+    reason: Option<&'a str>,
+    metric: Option<f64>,
+    gain: Option<f64>,
+    gain_low: Option<f64>,
+    gain_high: Option<f64>,
+    trials: u32,
+    seconds: Option<f64>,
+    cost_usd: Option<f64>,
+    started_at: String,
+}
+
+impl<'a> ExperimentJson<'a> {
+    pub(crate) fn new(study: &'a str, row: &'a Row) -> ExperimentJson<'a> {
+        let Row {
+            experiment,
+            segment,
+            parent,
+            commit,
+            agent,
+            description,
+            verdict,
+            reason,
+            metric,
+            gain,
+            gain_low,
+            gain_high,
+            trials,
+            seconds,
+            started_at,
+        } = row;
+        ExperimentJson {
+            experiment: experiment.0,
+            study,
+            segment: *segment,
+            parent: parent.as_ref(),
+            commit: commit.as_ref(),
+            agent,
+            description,
+            verdict: verdict.map(|verdict| verdict.name()),
+            reason: reason.as_deref(),
+            metric: *metric,
+            gain: *gain,
+            gain_low: *gain_low,
+            gain_high: *gain_high,
+            trials: *trials,
+            seconds: *seconds,
+            cost_usd: None,
+            started_at: rfc3339(*started_at),
+        }
+    }
+}
+
+/// The object of `status --json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct StatusJson<'a> {
+    study: &'a str,
+    state: &'a str,
+    baseline: LevelJson<'a>,
+    champion: LevelJson<'a>,
+    experiments: u64,
+    kept: u64,
+    running: usize,
+    noise: NoiseJson,
+    assurance: &'a str,
+    sandbox: &'a str,
+    cost_usd: Option<f64>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct LevelJson<'a> {
+    commit: Option<&'a CommitId>,
+    metric: Option<f64>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct NoiseJson {
+    sd: Option<f64>,
+    trials: u32,
+}
+
+impl<'a> StatusJson<'a> {
+    pub(crate) fn new(
+        study: &'a str,
+        state: &'a str,
+        is_running: bool,
+        summary: Option<&'a Summary>,
+    ) -> StatusJson<'a> {
+        let level = |level: Option<&'a overnight_model::study::Level>| {
+            level.map_or_else(LevelJson::default, |level| LevelJson {
+                commit: Some(&level.commit),
+                metric: level.metric,
+            })
+        };
+        StatusJson {
+            study,
+            state,
+            baseline: level(summary.and_then(|summary| summary.baseline.as_ref())),
+            champion: level(summary.and_then(|summary| summary.champion.as_ref())),
+            experiments: summary.map_or(0, |summary| summary.experiments),
+            kept: summary.map_or(0, |summary| summary.kept),
+            running: summary.filter(|_| is_running).map_or(0, |summary| summary.running.len()),
+            noise: summary.map_or_else(NoiseJson::default, |summary| NoiseJson {
+                sd: summary.noise.sd,
+                trials: summary.noise.trials,
+            }),
+            assurance: summary.map_or(overnight_engine::open::ASSURANCE, |summary| &summary.assurance),
+            sandbox: summary.map_or(overnight_engine::open::SANDBOX, |summary| &summary.sandbox),
+            cost_usd: None,
+        }
+    }
+}
+
+/// A moment in UTC, to the millisecond.
+pub(crate) fn rfc3339(at: Timestamp) -> String {
+    Moment::from_millisecond(at.0).map_or_else(|_| "unknown".to_owned(), |moment| format!("{moment:.3}"))
+}
+
+/// One object on one line.
+pub(crate) fn line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+}

@@ -1,0 +1,4 @@
+//! What people and programs are shown, out of rows and summary alone.
+
+pub(crate) mod json;
+pub(crate) mod term;

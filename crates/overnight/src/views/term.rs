@@ -1,0 +1,124 @@
+//! Words and lines for people.
+
+use jiff::tz::TimeZone;
+use overnight_model::event::StopReason;
+use overnight_model::study::{Row, Summary};
+use overnight_model::units::short_number;
+use overnight_model::{Goal, Timestamp, Verdict};
+
+/// How far the numbers can be trusted, in one line.
+pub(crate) fn trust(assurance: &str, sandbox: &str, seeds: u32) -> String {
+    let seeds = match seeds {
+        0 => "no repeats yet".to_owned(),
+        seeds => format!("{seeds} seeds"),
+    };
+    format!("trust: {assurance} · sandbox {sandbox} · {seeds} · no holdout")
+}
+
+/// What tier `none` means, said wherever something is about to run.
+pub(crate) const TIER_NONE: &str = "sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check";
+
+/// One experiment on one line.
+pub(crate) fn row_line(row: &Row) -> String {
+    let verdict = row.verdict.map_or("open", Verdict::name);
+    let metric = row.metric.map_or_else(|| "-".to_owned(), short_number);
+    let why = match row.verdict {
+        // What a keep or a discard means is in its numbers; the rest needs its reason.
+        Some(Verdict::Baseline) | None => row.description.clone(),
+        Some(_) => format!("{} ({})", row.description, row.reason.as_deref().unwrap_or("")),
+    };
+    let why = if row.description.is_empty() { row.reason.clone().unwrap_or_default() } else { why };
+    format!("{:>5}  {verdict:<14} {metric:>12} {:>12}  {}", row.experiment, gain(row), crate::ui::printable(&why))
+}
+
+pub(crate) fn header_line(metric: &str) -> String {
+    format!("{:>5}  {:<14} {metric:>12} {:>12}  {}", "#", "verdict", "gain", "what (why)")
+}
+
+/// The gain over the champion of its moment; positive is better.
+pub(crate) fn gain(row: &Row) -> String {
+    match row.gain {
+        None => "-".to_owned(),
+        Some(gain) if gain > 0.0 => format!("+{}", short_number(gain)),
+        Some(gain) => short_number(gain).replace('-', "−"),
+    }
+}
+
+pub(crate) fn arrow(goal: Goal) -> &'static str {
+    match goal {
+        Goal::Min => "lower is better",
+        Goal::Max => "higher is better",
+    }
+}
+
+/// The five groups, those that have something in them.
+pub(crate) fn counts(summary: &Summary) -> String {
+    let groups = [
+        (summary.kept, "kept"),
+        (summary.not_better, "not better"),
+        (summary.broken, "broken"),
+        (summary.refused, "refused"),
+        (summary.not_counted, "not counted"),
+    ];
+    let some: Vec<String> = groups.into_iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{n} {name}")).collect();
+    let plural = if summary.experiments == 1 { "" } else { "s" };
+    match some.is_empty() {
+        true => "0 experiments".to_owned(),
+        false => format!("{} experiment{plural}: {}", summary.experiments, some.join(", ")),
+    }
+}
+
+/// Baseline, champion and noise.
+pub(crate) fn standing(summary: &Summary) -> Vec<String> {
+    let metric = &summary.metric;
+    let number = |value: Option<f64>| value.map_or_else(|| "not measured yet".to_owned(), short_number);
+    let noise = match summary.noise.sd {
+        None => "unknown so far".to_owned(),
+        Some(0.0) => format!("none seen: {} repeats gave the same value", summary.noise.trials),
+        Some(sd) => format!("sd {} from {} repeats", short_number(sd), summary.noise.trials),
+    };
+    let mut lines = Vec::new();
+    if let Some(level) = &summary.baseline {
+        lines.push(format!("baseline   {metric} {}  ({})", number(level.metric), level.commit.short()));
+    }
+    if let Some(level) = &summary.champion {
+        let whose = match level.experiment.is_baseline() {
+            true => "the baseline, nothing better yet".to_owned(),
+            false => format!("experiment {}", level.experiment),
+        };
+        lines.push(format!("champion   {metric} {}  ({}, {whose})", number(level.metric), level.commit.short()));
+    }
+    lines.push(format!("noise      {noise}"));
+    lines
+}
+
+/// Why a run ended, as a sentence.
+pub(crate) fn stop_sentence(reason: &StopReason) -> String {
+    match reason {
+        StopReason::Done => "done".to_owned(),
+        StopReason::Target { level } => format!("the target is reached: {}", short_number(*level)),
+        StopReason::NightWall => "stopped: limits.wall is reached".to_owned(),
+        StopReason::NightExperiments => "stopped: limits.experiments is reached".to_owned(),
+        StopReason::TotalWall => "stopped: limits.total.wall is reached".to_owned(),
+        StopReason::TotalExperiments => "stopped: limits.total.experiments is reached".to_owned(),
+        StopReason::NoGain => "stopped: nothing was kept for as long as no_gain_for allows".to_owned(),
+        StopReason::FailedAttempts { in_a_row, last } => {
+            format!("stopped: {in_a_row} attempts in a row gave nothing to try; the last: {last}")
+        }
+        StopReason::NothingToTry { what } => format!("stopped: {what}"),
+        StopReason::BaselineFailed { verdict, reason } => {
+            format!("stopped: the baseline itself is {}: {reason}", verdict.name())
+        }
+        StopReason::EngineErrors { last } => {
+            format!("stopped: the engine failed three times in a row; the last: {last}")
+        }
+        StopReason::Interrupted => "stopped by a person".to_owned(),
+        StopReason::Fault { what } => format!("ended by a fault: {what}"),
+    }
+}
+
+/// A moment in the reader's own time zone.
+pub(crate) fn local_time(at: Timestamp) -> String {
+    let Ok(moment) = jiff::Timestamp::from_millisecond(at.0) else { return "unknown".to_owned() };
+    moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
