@@ -149,7 +149,9 @@ impl<'a> Checkout<'a> {
                     return (!seen).then_some(Tracked { path, entry: TrackedKind::Unmerged });
                 }
                 let kind = match entry.mode {
-                    Mode::DIR => return Some(Tracked { path, entry: TrackedKind::Sparse(entry.id) }),
+                    Mode::DIR => {
+                        return Some(Tracked { path, entry: TrackedKind::Sparse(entry.id) });
+                    }
                     Mode::FILE_EXECUTABLE => FileKind::Executable,
                     Mode::SYMLINK => FileKind::Symlink,
                     Mode::COMMIT => FileKind::Submodule,
@@ -167,7 +169,9 @@ impl<'a> Checkout<'a> {
         if entry.left_out {
             return Ok(Look::Same);
         }
-        let Some(metadata) = self.metadata(path)? else { return Ok(Look::Gone) };
+        let Some(metadata) = self.metadata(path)? else {
+            return Ok(Look::Gone);
+        };
         let full = self.root.join(path);
         let kind = metadata.file_type();
         match entry.kind {
@@ -218,7 +222,9 @@ impl<'a> Checkout<'a> {
     /// Whether stat data shows that the file is as it was when the index was written. A file as young
     /// as the index may have changed after it within one tick of the clock.
     fn vouched_for(&self, file: &Metadata, stat: &gix::index::entry::Stat) -> bool {
-        let Some(index) = &self.index else { return false };
+        let Some(index) = &self.index else {
+            return false;
+        };
         let written = index.timestamp();
         let mtime = (file.mtime(), file.mtime_nsec());
         mtime < (written.unix_seconds(), i64::from(written.nanoseconds()))

@@ -2,7 +2,7 @@
 //!
 //! The user's repository ([`UserRepo`]) is read freely and receives three things only: the objects of
 //! kept commits, the branch `overnight/<study>`, and one ref for the baseline. Proposals live in the
-//! engine's own [`Store`], which borrows the user's objects. A [`Copy`] is a folder laid out from a
+//! engine's own [`Store`], which borrows the user's objects. A [`struct@Copy`] is a folder laid out from a
 //! commit and made pristine again between trials.
 //!
 //! No filter driver, hook, fsmonitor or git process is ever run, and the configuration of the user or
@@ -12,10 +12,13 @@ mod branch;
 mod checkout;
 mod compare;
 mod copy;
+mod delta;
 mod disk;
 mod error;
 mod folder;
 mod lfs;
+mod lock;
+mod make;
 mod object;
 mod pack;
 mod plan;
@@ -28,6 +31,7 @@ mod store;
 mod surface;
 mod tree;
 mod user;
+mod visit;
 
 pub use checkout::{Dirty, How};
 pub use copy::{Changes, Copy};

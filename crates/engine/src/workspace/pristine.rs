@@ -1,4 +1,4 @@
-//! What a working copy should hold, and how each file of it is recognised and made.
+//! What a working copy should hold, and where each file of it comes from.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 use gix::objs::Kind;
-use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_NOW};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::checkout::{SubmoduleHead, submodule_head};
 use super::error::GitError;
 use super::lfs::Pointer;
+use super::make::{Making, Seen, create, finish, make_link};
 use super::object;
 use super::tree::{self, FileKind, Found};
 use super::user;
@@ -49,32 +50,6 @@ pub(super) struct TrackedFile {
 /// Object databases that blobs are read from: the user's first, then those of submodules.
 pub(super) struct Sources(Vec<(gix::ThreadSafeRepository, gix::Repository)>);
 
-/// What a file or folder looked like when it was made. Any change shows: a process cannot set ctime.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
-    device: u64,
-    inode: u64,
-    size: i64,
-    mode: u32,
-    owner: (u32, u32),
-    modified: (i64, u64),
-    pub changed: (i64, u64),
-}
-
-impl Seen {
-    pub fn of(stat: &Stat) -> Seen {
-        Seen {
-            device: stat.st_dev,
-            inode: stat.st_ino,
-            size: stat.st_size,
-            mode: stat.st_mode,
-            owner: (stat.st_uid, stat.st_gid),
-            modified: (stat.st_mtime, stat.st_mtime_nsec),
-            changed: (stat.st_ctime, stat.st_ctime_nsec),
-        }
-    }
-}
-
 /// The tree of a commit with its submodules, as a copy should hold it.
 pub(super) fn expected(
     shared: &gix::ThreadSafeRepository,
@@ -98,7 +73,9 @@ fn add(
     let repo = user::local(&sources[source]);
     let mut submodules = Vec::new();
     tree::walk(&repo, commit, &mut |found| {
-        let Found::File { path, kind, id } = found else { return Ok(()) };
+        let Found::File { path, kind, id } = found else {
+            return Ok(());
+        };
         let node = match kind {
             FileKind::Submodule => {
                 submodules.push((path.to_owned(), id));
@@ -137,7 +114,9 @@ fn lfs_of(repo: &gix::Repository, kind: FileKind, id: ObjectId) -> Result<Option
 
 impl Folder {
     fn put(&mut self, path: &Path, node: Node) {
-        let (Some(name), above) = (path.file_name(), path.parent().unwrap_or(Path::new(""))) else { return };
+        let (Some(name), above) = (path.file_name(), path.parent().unwrap_or(Path::new(""))) else {
+            return;
+        };
         let mut folder = self;
         for part in above {
             let inner = folder.nodes.entry(part.to_owned()).or_insert_with(|| Node::Folder(Folder::default()));
@@ -152,7 +131,9 @@ impl Folder {
         let (name, above) = (path.file_name()?, path.parent()?);
         let mut folder = self;
         for part in above {
-            let Node::Folder(inner) = folder.nodes.get(part)? else { return None };
+            let Node::Folder(inner) = folder.nodes.get(part)? else {
+                return None;
+            };
             folder = inner;
         }
         match folder.nodes.get(name)? {
@@ -170,14 +151,6 @@ impl Sources {
     fn blob(&self, file: &TrackedFile) -> Result<Vec<u8>, GitError> {
         object::read(&self.0[file.source].1, file.id, Kind::Blob)
     }
-}
-
-/// How files of a copy are made.
-#[derive(Clone, Copy)]
-pub(super) struct Making {
-    /// The mtime of everything that is not surface: the commit's time, in every copy the same.
-    pub mtime: i64,
-    pub owner: Option<(u32, u32)>,
 }
 
 impl TrackedFile {
@@ -200,7 +173,9 @@ impl TrackedFile {
             return pointer.matches(full).map_err(failed);
         }
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let Ok(fd) = rustix::fs::openat(folder, name, flags, Mode::empty()) else { return Ok(false) };
+        let Ok(fd) = rustix::fs::openat(folder, name, flags, Mode::empty()) else {
+            return Ok(false);
+        };
         let mut contents = Vec::new();
         io::Read::read_to_end(&mut File::from(fd), &mut contents).map_err(failed)?;
         Ok(object::name_of(Kind::Blob, &contents)? == self.id)
@@ -258,68 +233,4 @@ impl TrackedFile {
         self.is_surface = true;
         Ok(())
     }
-}
-
-/// Gives a folder its rights, owner and time, and takes attributes off it; returns how it looks then.
-pub(super) fn finish_folder(folder: BorrowedFd<'_>, making: Making) -> Result<Seen, Errno> {
-    let Making { mtime, owner } = making;
-    strip_attributes(folder)?;
-    own(folder, owner)?;
-    rustix::fs::fchmod(folder, Mode::from_raw_mode(0o755))?;
-    rustix::fs::futimens(folder, &times(Some(mtime)))?;
-    Ok(Seen::of(&rustix::fs::fstat(folder)?))
-}
-
-fn create(folder: BorrowedFd<'_>, name: &OsStr) -> Result<File, Errno> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(File::from(rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o600))?))
-}
-
-fn finish(file: File, kind: FileKind, mtime: Option<i64>, owner: Option<(u32, u32)>) -> io::Result<Seen> {
-    use std::os::fd::AsFd;
-    // Not through the umask: a copy is the same whoever runs the engine.
-    let mode = if kind == FileKind::Executable { 0o755 } else { 0o644 };
-    own(file.as_fd(), owner)?;
-    rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
-    rustix::fs::futimens(&file, &times(mtime))?;
-    Ok(Seen::of(&rustix::fs::fstat(&file)?))
-}
-
-fn make_link(folder: BorrowedFd<'_>, name: &OsStr, target: &[u8], making: Making) -> Result<Seen, Errno> {
-    rustix::fs::symlinkat(target, folder, name)?;
-    if let Some((user, group)) = making.owner {
-        let (user, group) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(group));
-        rustix::fs::chownat(folder, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
-    }
-    rustix::fs::utimensat(folder, name, &times(Some(making.mtime)), AtFlags::SYMLINK_NOFOLLOW)?;
-    Ok(Seen::of(&rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?))
-}
-
-fn own(file: BorrowedFd<'_>, owner: Option<(u32, u32)>) -> Result<(), Errno> {
-    let Some((user, group)) = owner else { return Ok(()) };
-    rustix::fs::fchown(file, Some(rustix::fs::Uid::from_raw(user)), Some(rustix::fs::Gid::from_raw(group)))
-}
-
-/// A trial could leave a note for the next one in a folder's extended attributes.
-fn strip_attributes(folder: BorrowedFd<'_>) -> Result<(), Errno> {
-    let mut list = vec![0u8; 1 << 16];
-    let length = match rustix::fs::flistxattr(folder, &mut list[..]) {
-        Ok(length) => length,
-        Err(Errno::OPNOTSUPP) => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    for name in list[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        match rustix::fs::fremovexattr(folder, name) {
-            // Labels of the system are not ours to take off, and not the trial's to set.
-            Ok(()) | Err(Errno::NODATA | Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-fn times(mtime: Option<i64>) -> Timestamps {
-    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-    let at = mtime.map_or(now, |seconds| Timespec { tv_sec: seconds, tv_nsec: 0 });
-    Timestamps { last_access: at, last_modification: at }
 }

@@ -63,7 +63,9 @@ impl Refs<'_> {
                 Loose::Id(id) => return Ok(Some(id)),
                 Loose::Symbolic(next) => at = next,
                 Loose::Absent => return Ok(self.packed()?.find(&at)),
-                Loose::Torn => return Err(GitError::BrokenRef { name: at.clone(), path: self.path(&at) }),
+                Loose::Torn => {
+                    return Err(GitError::BrokenRef { name: at.clone(), path: self.path(&at) });
+                }
             }
         }
         Err(GitError::BrokenRef { name: name.into(), path: self.path(name) })

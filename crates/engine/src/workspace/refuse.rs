@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::branch::{branch_name, left_by_us, refuse_in_the_way, short};
+use super::branch::{branch_name, refuse_in_the_way, short};
 use super::disk;
 use super::error::GitError;
+use super::lock::left_by_us;
 use super::refs::Refs;
 use super::user::UserRepo;
 

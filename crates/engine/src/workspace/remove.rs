@@ -59,7 +59,7 @@ pub(super) fn open_folder_by_force(above: BorrowedFd<'_>, name: &OsStr) -> Resul
 
 /// Opens a folder that is not a link.
 pub(super) fn open_folder(above: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(above, name, flags, Mode::empty())
 }
 

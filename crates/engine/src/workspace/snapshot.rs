@@ -72,7 +72,9 @@ impl UserRepo {
         objects: &mut Vec<Object>,
     ) -> Result<Option<(&'static str, ObjectId)>, GitError> {
         let full = self.workdir().join(path);
-        let Some(metadata) = checkout.metadata(path)? else { return Ok(None) };
+        let Some(metadata) = checkout.metadata(path)? else {
+            return Ok(None);
+        };
         let kind = metadata.file_type();
         let (file_kind, contents) = if kind.is_symlink() {
             (FileKind::Symlink, std::fs::read_link(&full).map(|target| target.into_os_string().into_vec()))

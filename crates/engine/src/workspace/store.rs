@@ -193,7 +193,9 @@ impl Store {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(&folder).map_err(GitError::io("list", &folder))? {
             let entry = entry.map_err(GitError::io("list", &folder))?;
-            let Some(experiment) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            let Some(experiment) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
             let text = std::fs::read(entry.path()).map_err(GitError::io("read", entry.path()))?;
             // Half a line is as lost as none.
             found.push((experiment, entry.path(), parse_loose(&text).unwrap_or(Loose::Torn)));

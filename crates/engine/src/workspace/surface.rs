@@ -60,7 +60,9 @@ impl Copy {
         let failed = |error: Errno| GitError::io("read", &full)(error.into());
         let mut folder = open_folder(rustix::fs::CWD, self.path().as_os_str()).map_err(failed)?;
         let relative = Path::new(path);
-        let Some(name) = relative.file_name() else { return Ok(SurfaceRead::Missing) };
+        let Some(name) = relative.file_name() else {
+            return Ok(SurfaceRead::Missing);
+        };
         for part in relative.parent().into_iter().flatten() {
             folder = match open_folder(folder.as_fd(), part) {
                 Ok(folder) => folder,
