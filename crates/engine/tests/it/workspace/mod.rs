@@ -1,0 +1,8 @@
+//! Git as the user has it, and as we leave it.
+
+mod checkout;
+mod common;
+mod copy;
+mod keep;
+mod refusals;
+mod syncs;

@@ -1,0 +1,108 @@
+//! What tests have to run as a process of its own: a keeper, an engine to be killed, a keep to be traced.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use overnight_engine::process::{Containment, Job, Keeper, Stdin, Stream, serve_stdin_with};
+use overnight_engine::workspace::{CommitPlan, UserRepo};
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["serve", containment] => serve_stdin_with(parse(containment)),
+        ["run", containment, command] => run(containment, command),
+        ["engine", containment, lock, command, tag] => engine(containment, lock, command, tag),
+        ["keep", dir] => keep(dir),
+        ["bench", containment, rounds] => bench(containment, rounds.parse().unwrap()),
+        _ => panic!("usage: engine-probe keep DIR | serve|run|engine|bench any|pid-namespace|subreaper …"),
+    }
+}
+
+fn parse(containment: &str) -> Option<Containment> {
+    match containment {
+        "any" => None,
+        "pid-namespace" => Some(Containment::PidNamespace),
+        "subreaper" => Some(Containment::Subreaper),
+        other => panic!("no containment {other}"),
+    }
+}
+
+fn job(command: &str) -> Job {
+    Job {
+        command: command.to_owned(),
+        cwd: "/".into(),
+        env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
+        stdin: Stdin::Null,
+        deadline: Duration::from_secs(2),
+        grace: Duration::from_millis(200),
+    }
+}
+
+/// Runs one command under a forked keeper: its output, then the containment and the report.
+fn run(containment: &str, command: &str) {
+    let keeper = Keeper::fork_with(parse(containment)).unwrap();
+    let child = keeper.start(&job(command)).unwrap();
+    let report = child
+        .wait(|stream, bytes| match stream {
+            Stream::Stdout => std::io::stdout().write_all(bytes).unwrap(),
+            Stream::Stderr => std::io::stderr().write_all(bytes).unwrap(),
+        })
+        .unwrap();
+    println!("{:?} {}", keeper.containment(), serde_json::to_string(&report).unwrap());
+}
+
+/// An engine to be killed: holds a lock, starts a job, says the keeper's pid once the job speaks.
+fn engine(containment: &str, lock: &str, command: &str, tag: &str) {
+    let keeper = Keeper::fork_with(parse(containment)).unwrap();
+    let lock = File::create(lock).unwrap();
+    lock.lock().unwrap();
+    keeper.hold(lock.as_fd()).unwrap();
+    let mut job = job(command);
+    job.deadline = Duration::MAX;
+    job.env.push(("TAG".to_owned(), tag.to_owned()));
+    let child = keeper.start(&job).unwrap();
+    child.wait(|_, _| println!("{}", keeper.pid())).unwrap();
+}
+
+fn bench(containment: &str, rounds: usize) {
+    let keeper = Keeper::fork_with(parse(containment)).unwrap();
+    let job = job("true");
+    let ours = median(rounds, || {
+        let started = Instant::now();
+        let report = keeper.start(&job).unwrap().wait(|_, _| {}).unwrap();
+        (started.elapsed(), report.wall)
+    });
+    let spawn = median(rounds, || {
+        let started = Instant::now();
+        std::process::Command::new("/bin/sh").args(["-c", "true"]).output().unwrap();
+        (started.elapsed(), Duration::ZERO)
+    });
+    println!(
+        "{:?}: start to report {:?} (of which payload {:?}); posix_spawn of the same {:?}",
+        keeper.containment(),
+        ours.0,
+        ours.1,
+        spawn.0
+    );
+}
+
+fn median(rounds: usize, mut one: impl FnMut() -> (Duration, Duration)) -> (Duration, Duration) {
+    let (mut total, mut payload): (Vec<_>, Vec<_>) = (0..rounds).map(|_| one()).unzip();
+    total.sort();
+    payload.sort();
+    (total[rounds / 2], payload[rounds / 2])
+}
+
+/// One keep, for counting its syncs.
+fn keep(dir: &str) {
+    let user = UserRepo::discover(dir.as_ref()).unwrap();
+    let from = user.branch_head("study").unwrap();
+    let parent = from.unwrap_or(user.head().unwrap());
+    let files = vec![("train.py".to_owned(), format!("{from:?}").into_bytes())];
+    let plan = CommitPlan { parent, files, message: "keep".to_owned(), at: 1_760_000_000 };
+    let kept = user.write_kept(&plan).unwrap();
+    user.advance("study", from, kept, "kept").unwrap();
+}
