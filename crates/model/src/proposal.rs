@@ -1,5 +1,7 @@
 //! A proposal: new contents for the surface, and the rules they must keep to before anything runs.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BlobId, ContentId};
@@ -63,6 +65,15 @@ pub fn breach(surface: &Surface, champion: &Contents, proposed: &Contents) -> Op
     }
 }
 
+/// Where in a file edits are allowed; `None` when its marker is not there exactly once.
+pub fn editable(part: &Part, text: &[u8]) -> Option<Range<usize>> {
+    match part {
+        Part::Whole => Some(0..text.len()),
+        Part::Above(marker) => marker_line(text, marker).map(|(start, _)| 0..start),
+        Part::Below(marker) => marker_line(text, marker).map(|(_, end)| end..text.len()),
+    }
+}
+
 /// A hypothesis as it is kept: one line, no control characters, capped.
 pub fn one_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
@@ -74,13 +85,13 @@ pub fn one_line(text: &str) -> String {
 }
 
 fn part_breach(part: &Part, old: &[u8], new: &[u8]) -> Option<String> {
-    let (marker, locked): (_, fn(&[u8], usize, usize) -> Vec<u8>) = match part {
-        Part::Whole => return None,
-        Part::Above(marker) => (marker, |text, start, _| text[start..].to_vec()),
-        Part::Below(marker) => (marker, |text, _, end| text[..end].to_vec()),
+    let (Part::Above(marker) | Part::Below(marker)) = part else { return None };
+    // Everything outside the editable range, in order.
+    let locked = |text: &[u8]| {
+        let range = editable(part, text)?;
+        Some([&text[..range.start], &text[range.end..]].concat())
     };
-    let locked_part = |text: &[u8]| marker_line(text, marker).map(|(start, end)| locked(text, start, end));
-    match (locked_part(old), locked_part(new)) {
+    match (locked(old), locked(new)) {
         (Some(old), Some(new)) if old == new => None,
         (Some(_), Some(_)) => Some(format!("the part locked by the line `{marker}` was changed")),
         _ => Some(format!("the line `{marker}` must be there exactly once")),

@@ -6,7 +6,7 @@ mod message;
 pub use machine::{Action, Arrival, Captured, Fault, Keep, Machine};
 pub use message::{kept_message, proposal_message};
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use overnight_model::brief::{Brief, Past, Standing};
 use overnight_model::event::{AttemptFailure, Proposed, StopReason};
@@ -220,13 +220,24 @@ impl<M: Machine> Dispatch<M> {
     /// The tuner is a pure function of the champion and of what was tried: it answers at once.
     fn ask_tuner(&self, experiment: ExperimentId, champion: Contents) -> Arrival {
         let state = self.study.state();
-        let text = |(path, bytes): &(String, Vec<u8>)| Some((path.clone(), String::from_utf8(bytes.clone()).ok()?));
-        let files: Vec<(String, String)> = champion.0.iter().filter_map(text).collect();
+        // It sees the part of each file that may change, and nothing that is not text.
+        let mut ranges = HashMap::new();
+        let mut files = Vec::new();
+        for (file, (path, bytes)) in self.study.spec().surface.files.iter().zip(&champion.0) {
+            let range = proposal::editable(&file.part, bytes);
+            let text = range.clone().and_then(|range| String::from_utf8(bytes[range].to_vec()).ok());
+            if let (Some(range), Some(text)) = (range, text) {
+                ranges.insert(path.clone(), range);
+                files.push((path.clone(), text));
+            }
+        }
         let with = |changed: &[(String, String)]| {
             let mut contents = champion.clone();
             for (path, text) in changed {
-                if let Some((_, bytes)) = contents.0.iter_mut().find(|(name, _)| name == path) {
-                    *bytes = text.as_bytes().to_vec();
+                if let (Some(range), Some((_, bytes))) =
+                    (ranges.get(path), contents.0.iter_mut().find(|(name, _)| name == path))
+                {
+                    bytes.splice(range.clone(), text.bytes());
                 }
             }
             contents
