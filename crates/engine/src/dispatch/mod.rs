@@ -119,7 +119,7 @@ impl<M: Machine> Dispatch<M> {
             }
             arrivals.extend(self.take_offer());
             if arrivals.is_empty() {
-                arrivals = self.machine.wait(self.study.next_deadline())?;
+                arrivals = self.machine.wait(self.study.next_deadline(self.machine.now()))?;
             }
         }
     }

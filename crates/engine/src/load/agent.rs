@@ -71,7 +71,7 @@ fn name(problems: &mut Collector<'_>, section: &Section<'_>) -> Option<String> {
             }
             _ => {
                 let hint = "name one: `use = \"tuner\"` or `use = \"command\"`";
-                problems.add(item.span(), "more than one agent is not supported yet", hint);
+                problems.add(item.span(), "more than one agent is not yet supported", hint);
                 return None;
             }
         },
@@ -85,7 +85,7 @@ fn name(problems: &mut Collector<'_>, section: &Section<'_>) -> Option<String> {
         "tuner" | "command" => return Some(name.to_owned()),
         name if LATER_AGENTS.contains(&name) => {
             let hint = "meanwhile `use = \"command\"` with `command = \"…\"` starts any program";
-            problems.add(one.span(), format!("agent `{name}` is not supported yet"), hint);
+            problems.add(one.span(), format!("agent `{name}` is not yet supported"), hint);
         }
         name => {
             let hint = match nearest(name, LATER_AGENTS.into_iter().chain(["tuner", "command"])) {

@@ -97,7 +97,7 @@ impl Collector<'_> {
                         DeValue::Table(_) if section.name.is_empty() => format!("[{name}]"),
                         _ => section.path(name),
                     };
-                    self.add(key.span(), format!("`{shown}` is not supported yet"), *hint);
+                    self.add(key.span(), format!("`{shown}` is not yet supported"), *hint);
                 }
                 None => {
                     let place = match section.name {

@@ -50,7 +50,7 @@ fn guard(problems: &mut Collector<'_>, section: &Section<'_>) -> Option<Guard> {
                 let span = section.get("metric")?.span();
                 problems.add(
                     span,
-                    format!("guard on `{metric}` is not supported yet"),
+                    format!("guard on `{metric}` is not yet supported"),
                     "print the number under another name",
                 );
             }

@@ -73,7 +73,7 @@ fn source(problems: &mut Collector<'_>, section: &Section<'_>) {
     }
     if later.contains(&text.as_str()) {
         let hint = "let the command measure it and print `METRIC name=value`";
-        problems.add(item.span(), format!("`metric.source = \"{text}\"` is not supported yet"), hint);
+        problems.add(item.span(), format!("`metric.source = \"{text}\"` is not yet supported"), hint);
         return;
     }
     let hint = match nearest(&text, later.into_iter().chain(["output"])) {

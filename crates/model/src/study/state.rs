@@ -96,6 +96,7 @@ impl State {
                 let new = || Experiment::new(*experiment, segment, agent, at);
                 let entry = self.open.entry(*experiment).or_insert_with(new);
                 entry.asked = true;
+                entry.agent = agent.clone();
                 entry.parent = Some(parent.clone());
                 self.saw(*experiment);
             }

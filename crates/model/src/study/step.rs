@@ -82,8 +82,9 @@ impl Study {
         self.next_work().or_else(|| self.finished())
     }
 
-    /// When the present moment alone will change what comes next.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
+    /// When time alone will change what comes next. What has passed already is not waited for: the run ends as soon
+    /// as nothing is in flight.
+    pub fn next_deadline(&self, now: Timestamp) -> Option<Timestamp> {
         let run = self.state.run.as_ref()?;
         let Limit { wall, no_gain_for, .. } = self.spec.limits.night;
         let total = self.spec.limits.total;
@@ -100,6 +101,7 @@ impl Study {
         ]
         .into_iter()
         .flatten()
+        .filter(|deadline| *deadline > now)
         .min()
     }
 

@@ -1,4 +1,4 @@
-//! Keys that are unknown, missing, or not supported yet.
+//! Keys that are unknown, missing, or not yet supported.
 
 use super::assert_refused;
 
@@ -119,42 +119,42 @@ model = "large"
 cost_usd = 5
 "#,
         r#"
-error: `evaluate.score` is not supported yet
+error: `evaluate.score` is not yet supported
   --> overnight.toml:6:1
    |
  6 | score = "python3 score.py"
    | ^^^^^
    = hint: let `run` call the scorer and print the metric
 
-error: `evaluate.smoke` is not supported yet
+error: `evaluate.smoke` is not yet supported
   --> overnight.toml:7:1
    |
  7 | smoke = "true"
    | ^^^^^
    = hint: put it in front of `run`: `quick-check && …`
 
-error: `evaluate.network` is not supported yet
+error: `evaluate.network` is not yet supported
   --> overnight.toml:8:1
    |
  8 | network = "none"
    | ^^^^^^^
    = hint: leave it out: the network is open
 
-error: `[sandbox]` is not supported yet
+error: `[sandbox]` is not yet supported
   --> overnight.toml:9:2
    |
  9 | [sandbox]
    |  ^^^^^^^
    = hint: leave it out: commands run as you would run them
 
-error: `agent.model` is not supported yet
+error: `agent.model` is not yet supported
    --> overnight.toml:12:1
     |
  12 | model = "large"
     | ^^^^^
     = hint: choose the model in `agent.command`
 
-error: `limits.cost_usd` is not supported yet
+error: `limits.cost_usd` is not yet supported
    --> overnight.toml:14:1
     |
  14 | cost_usd = 5

@@ -165,7 +165,7 @@ run = "python3 train.py"
 budget = "5m"
 "#,
         r#"
-error: `metric.source = "wall"` is not supported yet
+error: `metric.source = "wall"` is not yet supported
   --> overnight.toml:2:53
    |
  2 | metric = { name = "val_bpb", goal = "min", source = "wall" }

@@ -67,7 +67,7 @@ error: guard on `peak_mb` has no limit
    | ^^^^^^
    = hint: add `max = 8000`, or `max_regression = 0.05` for five percent
 
-error: guard on `tokens` is not supported yet
+error: guard on `tokens` is not yet supported
   --> overnight.toml:9:10
    |
  9 | metric = "tokens"
@@ -96,7 +96,7 @@ budget = "5m"
 use = "claude"
 "#,
         r#"
-error: agent `claude` is not supported yet
+error: agent `claude` is not yet supported
   --> overnight.toml:7:7
    |
  7 | use = "claude"
@@ -119,7 +119,7 @@ budget = "5m"
 use = ["tuner", "command"]
 "#,
         r#"
-error: more than one agent is not supported yet
+error: more than one agent is not yet supported
   --> overnight.toml:7:7
    |
  7 | use = ["tuner", "command"]

@@ -174,7 +174,7 @@ fn every_key_that_is_for_later_is_refused_by_name() {
                 section => (format!("[{section}]\n{key} = 1\n"), format!("{section}.{key}")),
             };
             let problems = parse_in("", &text).unwrap_err();
-            let message = format!("`{name}` is not supported yet");
+            let message = format!("`{name}` is not yet supported");
             assert!(problems.list.iter().any(|problem| problem.message == message), "{problems}");
             refused += 1;
         }

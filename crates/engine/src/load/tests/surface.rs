@@ -238,7 +238,7 @@ error: `src/a.py` is both surface and locked
    |                        ^^^^^^^^^^
    = hint: take it out of the surface, or out of `inputs` and `hidden` in [evaluate]
 
-error: `evaluate.inputs` is not supported yet
+error: `evaluate.inputs` is not yet supported
   --> overnight.toml:6:1
    |
  6 | inputs = ["src"]
