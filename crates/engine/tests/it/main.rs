@@ -1,4 +1,5 @@
 //! The engine against the real machine: real children, real repositories, real disks.
 
+mod ledger;
 mod process;
 mod workspace;
