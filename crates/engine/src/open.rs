@@ -1,7 +1,7 @@
 //! Opening a study: begun or resumed, refused where anything would be lost or compared across a change.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use overnight_model::event::SegmentFacts;
 use overnight_model::proposal::{Contents, SurfaceBlob};
@@ -60,7 +60,11 @@ pub enum OpenError {
         source: std::io::Error,
     },
     #[error("{} differs from the last commit", shown(files))]
-    Dirty { files: Vec<Dirty> },
+    Dirty {
+        files: Vec<Dirty>,
+        /// Whether the study has a baseline already, which nothing in the checkout can change.
+        begun: bool,
+    },
     #[error("{what} changed since this study began: it was {old}, now it is {new}")]
     Changed { what: &'static str, old: String, new: String },
     #[error("the branch {branch} exists already, but {} has no record of it", state.display())]
@@ -96,27 +100,36 @@ pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenE
     user.exclude(&state_pattern(&user, site))?;
     let (ledger, state) = Ledger::open(&site.state())?;
     let mut notes = Vec::new();
-    let baseline = match &state.segment {
-        Some(facts) if state.calibrated() => {
-            let baseline = oid(&facts.baseline)?;
-            check_dirty(
-                &user,
-                site,
-                if on_dirty == OnDirty::Snapshot { OnDirty::Refuse } else { on_dirty },
-                &mut notes,
-            )?;
-            note_locked_changes(&user, baseline, head, facts, &mut notes)?;
-            baseline
+    let known = state.segment.as_ref().filter(|_| state.calibrated());
+    let from = known.map_or(Ok(head), |facts| oid(&facts.baseline))?;
+    let mut spec = spec_at(site, &user, &text, from)?;
+    let mut baseline = from;
+    match (known, on_dirty) {
+        (None, OnDirty::Snapshot) => {
+            baseline = snapshot(&user, head)?;
+            spec = spec_at(site, &user, &text, baseline)?;
         }
         _ => {
-            check_dirty(&user, site, on_dirty, &mut notes)?;
-            match on_dirty {
-                OnDirty::Snapshot => snapshot(&user, head)?,
-                OnDirty::Refuse | OnDirty::Note => head,
+            let mut files = dirty_locked(&user, site, &spec)?;
+            // A study that has begun has its own surface, and a person who tries something has it in theirs.
+            if known.is_some() || on_dirty == OnDirty::Note {
+                files.retain(|file| spec.surface.paths().all(|path| file.path != Path::new(path)));
+            }
+            if known.is_some() {
+                files.retain(|file| !is_as_in(&user, baseline, &file.path));
+            }
+            match (files.is_empty(), on_dirty) {
+                (true, _) => {}
+                (false, OnDirty::Note) => {
+                    notes.push(format!("{} differs from the last commit; the study's own is used", shown(&files)));
+                }
+                (false, _) => return Err(OpenError::Dirty { files, begun: known.is_some() }),
             }
         }
-    };
-    let spec = spec_at(site, &user, &text, baseline)?;
+    }
+    if let Some(facts) = known {
+        note_locked_changes(&user, baseline, head, facts, &mut notes)?;
+    }
     let branch_state = check_branch(&user, site, &state)?;
     let store = Store::open_or_init(&site.state().join("store.git"), &user)?;
     let (mut opening, mut contents) = (Vec::new(), Vec::new());
@@ -186,25 +199,19 @@ fn spec_at(site: &Site, user: &UserRepo, text: &str, commit: ObjectId) -> Result
     load::parse(&triplet, &Tree { tracked: &tracked, exists: &exists }).map_err(OpenError::Problems)
 }
 
-fn check_dirty(user: &UserRepo, site: &Site, on_dirty: OnDirty, notes: &mut Vec<String>) -> Result<(), OpenError> {
-    if on_dirty == OnDirty::Snapshot {
-        return Ok(());
-    }
+/// Files that differ from the last commit. The triplet is compared by what it says, and the program is never locked.
+fn dirty_locked(user: &UserRepo, site: &Site, spec: &Spec) -> Result<Vec<Dirty>, OpenError> {
     let folder = user.prefix(&site.dir);
-    let (triplet, program) = (folder.join(site.triplet_name()), folder.join("program.md"));
+    let (triplet, program) = (folder.join(site.triplet_name()), folder.join(&spec.program));
     let mut files = user.dirty()?;
-    // The triplet is compared by what it says, and the program is never locked.
     files.retain(|file| file.path != triplet && file.path != program);
-    if files.is_empty() {
-        return Ok(());
-    }
-    match on_dirty {
-        OnDirty::Refuse => Err(OpenError::Dirty { files }),
-        OnDirty::Note | OnDirty::Snapshot => {
-            notes.push(format!("{} differs from the last commit; the study's own is used", shown(&files)));
-            Ok(())
-        }
-    }
+    Ok(files)
+}
+
+/// Whether a file of the checkout is what it was in a commit, as it is after `--snapshot`.
+fn is_as_in(user: &UserRepo, commit: ObjectId, path: &Path) -> bool {
+    let now = fs::read(user.workdir().join(path)).ok();
+    now == path.to_str().and_then(|path| user.read(commit, path).ok())
 }
 
 /// A study goes on with its baseline's locked files; that the person's have moved on is worth a word.

@@ -89,7 +89,12 @@ impl From<SiteError> for CliError {
 impl From<GitError> for CliError {
     fn from(error: GitError) -> CliError {
         let exit = if error.is_refusal() { Exit::Refused } else { Exit::Fault };
-        CliError::of(exit, &error, error.hint())
+        let mut told = CliError::of(exit, &error, error.hint());
+        if matches!(error, GitError::NotARepository { .. }) {
+            // The library says the same again, twice.
+            told.causes.clear();
+        }
+        told
     }
 }
 
@@ -148,6 +153,12 @@ impl From<OpenError> for CliError {
                 return CliError { rendered, ..CliError::usage("the triplet has problems") };
             }
             OpenError::Triplet { .. } => return CliError::of(Exit::Usage, &error, None),
+            OpenError::Dirty { begun: true, .. } => (
+                Exit::Refused,
+                "the study goes on from its own baseline: commit it or put it back with `git restore`; to have it \
+                 measured, begin a new study in overnight/NAME.toml"
+                    .to_owned(),
+            ),
             OpenError::Dirty { .. } => {
                 (Exit::Refused, "commit it, put it back with `git restore`, or take it as it is with --snapshot".to_owned())
             }

@@ -32,13 +32,19 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     lines.push(format!("so far     {}", term::counts(&summary)));
     for running in summary.running.iter().filter(|_| holder.is_some()) {
         let since = term::local_time(running.started_at);
-        lines.push(format!("running    trial {} of experiment {} since {since}", running.trial, running.experiment));
+        let whose = match running.experiment.is_baseline() {
+            true => "the baseline".to_owned(),
+            false => format!("experiment {}", running.experiment),
+        };
+        lines.push(format!("running    trial {} of {whose} since {since}", running.trial));
     }
     if let Some(reason) = summary.stopped.as_ref().filter(|_| holder.is_none()) {
         lines.push(format!("last run   {}", ui::printable(&term::stop_sentence(reason))));
     }
     lines.push(term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
-    lines.push(format!("branch     overnight/{} · read it with `git log overnight/{}`", site.study, site.study));
+    if summary.champion.is_some() {
+        lines.push(format!("branch     overnight/{} · read it with `git log overnight/{}`", site.study, site.study));
+    }
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
 }

@@ -1,0 +1,8 @@
+//! The binary from the outside, in repositories of its own: screens, files, exit codes, signals and crashes.
+
+// Tests start programs, look at the clock and read their own environment; the engine does so in one place each.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod support;
+
+mod refusals;

@@ -1,0 +1,9 @@
+//! A hermetic repository, the binary run in it, and a look at what it left behind.
+
+mod engine;
+mod look;
+mod repo;
+
+pub(crate) use engine::{Engine, is_alive, signal, until};
+pub(crate) use look::{Json, json_lines, keys};
+pub(crate) use repo::{Ran, Repo};

@@ -1,0 +1,227 @@
+//! A repository in a temporary folder, where nothing of the person who runs the tests is seen.
+
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use insta::internals::SettingsBindDropGuard;
+
+/// A metric with one knob that is best at 3: the tuner's first keep is its second experiment.
+const TRIPLET: &str = r#"surface = "knobs.py"
+metric = { name = "loss", goal = "min" }
+[evaluate]
+run = "sh score.sh"
+budget = "10s"
+"#;
+const KNOBS: &str = "x = 5\n";
+const SCORE: &str = r#"x=$(sed -n "s/^x = //p" knobs.py)
+echo "loss: $(( (x - 3) * (x - 3) ))"
+"#;
+
+/// A repository and an empty home, gone when dropped. Snapshots taken while it lives are masked.
+pub(crate) struct Repo {
+    root: PathBuf,
+    /// `None` where somebody else owns the folder.
+    _temp: Option<tempfile::TempDir>,
+    _masks: SettingsBindDropGuard,
+}
+
+/// What a command printed, and how it ended.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Repo {
+    /// A study that is ready to run.
+    pub(crate) fn new() -> Repo {
+        let repo = Repo::empty();
+        repo.write("overnight.toml", TRIPLET).write("knobs.py", KNOBS).write("score.sh", SCORE).commit("base");
+        repo
+    }
+
+    /// The same, with another evaluation.
+    pub(crate) fn scored_by(script: &str) -> Repo {
+        let repo = Repo::new();
+        repo.write("score.sh", script).commit("another evaluation");
+        repo
+    }
+
+    /// The same, with lines added to the triplet, and a shell script as the agent.
+    pub(crate) fn with_agent(script: &str) -> Repo {
+        let repo = Repo::new();
+        repo.write("agent.sh", script);
+        repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"").commit("an agent");
+        repo
+    }
+
+    /// A repository without commits.
+    pub(crate) fn empty() -> Repo {
+        let temp = tempfile::Builder::new().prefix("overnight-it-").tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        Repo::at(root, Some(temp))
+    }
+
+    /// A repository in a folder that is there already.
+    pub(crate) fn at(root: PathBuf, temp: Option<tempfile::TempDir>) -> Repo {
+        let masks = masks(&root);
+        let repo = Repo { root, _temp: temp, _masks: masks };
+        fs::create_dir_all(repo.dir()).unwrap();
+        fs::create_dir_all(repo.root.join("home")).unwrap();
+        repo.git(&["init", "-q", "-b", "main", "."]);
+        repo
+    }
+
+    /// The checkout.
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.root.join("repo")
+    }
+
+    /// Beside the checkout, inside the temporary folder.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// The study's own folder.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.dir().join(".overnight/main")
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) -> &Repo {
+        let path = self.dir().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.dir().join(path)).unwrap()
+    }
+
+    /// Adds lines to the triplet.
+    pub(crate) fn triplet(&self, lines: &str) -> &Repo {
+        let text = format!("{}{lines}\n", self.read("overnight.toml"));
+        self.write("overnight.toml", &text)
+    }
+
+    pub(crate) fn commit(&self, message: &str) -> &Repo {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", message]);
+        self
+    }
+
+    /// Runs git in the checkout; it has to work.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let ran = self.git_ran(args);
+        assert_eq!(ran.code, Some(0), "git {args:?}: {}", ran.stderr);
+        ran.stdout.trim_end().to_owned()
+    }
+
+    pub(crate) fn git_ran(&self, args: &[&str]) -> Ran {
+        Ran::of(self.hermetic(Command::new("git")).args(args).output().unwrap())
+    }
+
+    /// The binary with arguments, ready to be started in the checkout.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.hermetic(Command::new(env!("CARGO_BIN_EXE_overnight")));
+        command.args(args);
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub(crate) fn overnight(&self, args: &[&str]) -> Ran {
+        Ran::of(self.command(args).output().unwrap())
+    }
+
+    /// Runs the binary, which has to end well.
+    pub(crate) fn ok(&self, args: &[&str]) -> Ran {
+        let ran = self.overnight(args);
+        assert_eq!(ran.code, Some(0), "overnight {args:?}\n{ran}");
+        ran
+    }
+
+    /// Runs some experiments of the loop, which have to end well.
+    pub(crate) fn run(&self, experiments: u32) -> Ran {
+        self.ok(&["run", "--no-tui", "--experiments", &experiments.to_string()])
+    }
+
+    /// An executable of the user's own, such as a hook.
+    pub(crate) fn program(&self, path: &str, text: &str) -> &Repo {
+        self.write(path, text);
+        fs::set_permissions(self.dir().join(path), fs::Permissions::from_mode(0o755)).unwrap();
+        self
+    }
+
+    fn hermetic(&self, mut command: Command) -> Command {
+        let when = "2026-01-02T03:04:05+00:00";
+        command.current_dir(self.dir()).env_clear();
+        command.envs([("HOME", self.root.join("home")), ("PATH", std::env::var_os("PATH").unwrap().into())]);
+        command.envs([("TZ", "UTC"), ("NO_COLOR", "1"), ("LC_ALL", "C.UTF-8"), ("GIT_CONFIG_NOSYSTEM", "1")]);
+        command.envs([("GIT_AUTHOR_NAME", "Ann"), ("GIT_AUTHOR_EMAIL", "ann@example.org"), ("GIT_AUTHOR_DATE", when)]);
+        command.envs([
+            ("GIT_COMMITTER_NAME", "Ann"),
+            ("GIT_COMMITTER_EMAIL", "ann@example.org"),
+            ("GIT_COMMITTER_DATE", when),
+        ]);
+        command
+    }
+}
+
+impl Ran {
+    pub(crate) fn of(output: Output) -> Ran {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// Asserts how it ended, and goes on.
+    #[track_caller]
+    pub(crate) fn ended(self, code: i32) -> Ran {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// Asserts that people were told something.
+    #[track_caller]
+    pub(crate) fn says(self, text: &str) -> Ran {
+        assert!(self.stderr.contains(text) || self.stdout.contains(text), "`{text}` is not in\n{self}");
+        self
+    }
+}
+
+/// The whole screen: what a pipe would get, then what a person reads beside it.
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.stdout)?;
+        if !self.stderr.is_empty() {
+            write!(f, "--- to people\n{}", self.stderr)?;
+        }
+        match self.code {
+            Some(code) => write!(f, "--- exit code {code}"),
+            None => f.write_str("--- ended by a signal"),
+        }
+    }
+}
+
+/// Hides what differs from run to run.
+fn masks(root: &Path) -> SettingsBindDropGuard {
+    let mut settings = insta::Settings::clone_current();
+    for (pattern, mask) in [
+        (root.to_str().unwrap(), "[TEMP]"),
+        (r"\b[0-9a-f]{64}\b", "[HASH]"),
+        (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
+        (r"\([0-9a-f]{10}\b", "([SHORT]"),
+        (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?", "[TIME]"),
+        (r"seed \d+", "seed [SEED]"),
+        (r"\d+\.\d+ s (wall|cpu)", "[S] $1"),
+        (r"\d+\.\d MB peak", "[MB] peak"),
+        (r#""seconds":\d+\.\d+"#, r#""seconds":[S]"#),
+        (r"process \d+", "process [PID]"),
+        (r"`kill \d+`", "`kill [PID]`"),
+    ] {
+        settings.add_filter(pattern, mask);
+    }
+    settings.bind_to_scope()
+}
