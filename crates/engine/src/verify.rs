@@ -25,7 +25,7 @@ pub struct Sound {
 pub enum Mismatch {
     #[error(transparent)]
     Ledger(#[from] Discrepancy),
-    #[error("the branch {branch} is at {found}, the ledger says {expected}")]
+    #[error("the branch {branch} is {found}, the ledger says {expected}")]
     Branch { branch: String, expected: String, found: String },
     #[error("experiment {experiment}: commit {commit} cannot be made again from the ledger: it would be {made}")]
     Commit { experiment: ExperimentId, commit: CommitId, made: String },
@@ -66,9 +66,9 @@ fn check_branch(user: &UserRepo, study: &str, state: &State) -> Result<(), Misma
     if found == expected.as_ref().map(|id| id.0.clone()) || state.unadvanced.is_some() {
         return Ok(());
     }
-    let none = || "nowhere".to_owned();
-    let expected = expected.map_or_else(none, |id| id.0);
-    Err(Mismatch::Branch { branch: format!("overnight/{study}"), expected, found: found.unwrap_or_else(none) })
+    let expected = expected.map_or_else(|| "there is none yet".to_owned(), |id| id.0);
+    let found = found.map_or_else(|| "gone".to_owned(), |id| format!("at {id}"));
+    Err(Mismatch::Branch { branch: format!("overnight/{study}"), expected, found })
 }
 
 /// Nothing outside the surface may differ between baseline and champion.
@@ -93,7 +93,7 @@ fn check_commits(reader: &Reader, store: &Store, user: &UserRepo, state: &State)
         let wanted = oid(&commit)?;
         let found = refs.get(&experiment.0);
         if found != Some(&wanted) {
-            let found = found.map_or_else(|| "nowhere".to_owned(), ToString::to_string);
+            let found = found.map_or_else(|| "gone".to_owned(), ToString::to_string);
             return Err(Mismatch::Ref { experiment, commit, found });
         }
         if !store.whole(wanted, &paths) {

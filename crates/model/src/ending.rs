@@ -26,7 +26,11 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Ending::Exited { code: 127 } => f.write_str("exit code 127 (command not found)"),
-            Ending::Exited { code } => write!(f, "exit code {code}"),
+            // How a shell passes on that its program was killed.
+            Ending::Exited { code } => match code.checked_sub(128).and_then(signal_name) {
+                Some(name) => write!(f, "exit code {code} ({name})"),
+                None => write!(f, "exit code {code}"),
+            },
             Ending::Signaled { signal } => match signal_name(*signal) {
                 Some(name) => write!(f, "killed by {name}"),
                 None => write!(f, "killed by signal {signal}"),

@@ -23,10 +23,17 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Place {
     /// Work on the study in DIR
-    #[arg(short = 'C', value_name = "DIR", global = true, default_value = ".", hide_default_value = true)]
+    #[arg(
+        short = 'C',
+        value_name = "DIR",
+        global = true,
+        default_value = ".",
+        hide_default_value = true,
+        display_order = 90
+    )]
     pub(crate) dir: PathBuf,
     /// Pick a study where the repository holds several
-    #[arg(long, value_name = "NAME", global = true)]
+    #[arg(long, value_name = "NAME", global = true, display_order = 91)]
     pub(crate) study: Option<String>,
 }
 

@@ -69,11 +69,11 @@ impl CliError {
     }
 }
 
-/// An error and its causes; a cause that its error already says is left out.
+/// An error and its causes; a cause that says what was said already is left out.
 fn chain(error: &dyn std::error::Error) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for text in std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string) {
-        if said.last().is_none_or(|last| !last.contains(&text)) {
+        if said.last().is_none_or(|last| !last.contains(&text) && !text.contains(last.as_str())) {
             said.push(text);
         }
     }
@@ -106,6 +106,7 @@ impl From<LedgerError> for CliError {
                 Exit::Refused,
                 "put the repository on a local disk: locks and shared memory do not work over a network",
             ),
+            LedgerError::NotALedger { .. } => (Exit::Fault, "move it out of the way, or begin a study of another name"),
             LedgerError::Damaged { .. } => (Exit::Fault, "run `overnight verify`; nothing was changed"),
             error if error.is_full() => {
                 (Exit::Fault, "make room and run `overnight run` again: it goes on where it was")

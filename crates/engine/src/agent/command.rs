@@ -46,7 +46,7 @@ pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Co
     let output = Some(capture.finish());
     let failed = |failure, output| Ok(Answer::Failed { failure, output });
     if !ending.succeeded() {
-        return failed(AttemptFailure::Error { what: format!("the agent ended with {ending}") }, output);
+        return failed(AttemptFailure::Error { what: format!("the agent ended: {ending}") }, output);
     }
     let edited = match take_back(desk, contents)? {
         Ok(edited) => edited,

@@ -46,9 +46,10 @@ CREATE TABLE summary (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL)
 pub(super) fn open_writer(path: &Path) -> Result<Connection, LedgerError> {
     let open = |source| LedgerError::Open { path: path.to_owned(), source };
     let db = Connection::open(path).map_err(open)?;
-    set_up(&db).map_err(|source| match full(&source) {
-        true => LedgerError::Full { path: path.to_owned() },
-        false => open(source),
+    set_up(&db).map_err(|source| match source.sqlite_error_code() {
+        _ if full(&source) => LedgerError::Full { path: path.to_owned() },
+        Some(rusqlite::ErrorCode::NotADatabase) => LedgerError::NotALedger { path: path.to_owned() },
+        _ => open(source),
     })?;
     let version = version(&db, path)?;
     if !version.is_writable() {

@@ -41,7 +41,7 @@ pub enum SiteError {
     None { dir: PathBuf },
     #[error("there are several studies here: {}", names.join(", "))]
     Several { names: Vec<String> },
-    #[error("there is no study `{name}` here; there is {}", names.join(", "))]
+    #[error("there is no study `{name}` here, only {}", names.join(", "))]
     NoSuch { name: String, names: Vec<String> },
     #[error("`{name}` cannot be the name of a study")]
     BadName { name: String },

@@ -34,10 +34,8 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
             worktree(&session.opened, champion)?
         }
     };
-    if !args.json {
-        session.say(term::TIER_NONE);
-        session.say(&term::header_line(&session.opened.study.spec().metric.name));
-    }
+    session.say(term::TIER_NONE);
+    session.say(&term::header_line(&session.opened.study.spec().metric.name));
     let slots = session.opened.study.spec().slots;
     let first = session.opened.study.state().next_experiment();
     let offer = Offer { contents, description: args.message.clone() };
@@ -111,6 +109,7 @@ fn patched(file: &Path, mut champion: Contents) -> Outcome<Contents> {
         };
         let name = String::from_utf8_lossy(patch.modified().or(patch.original()).unwrap_or_default()).into_owned();
         let (path, bytes) = find(&mut champion, &name).ok_or_else(|| {
+            let name = name.strip_prefix("b/").or(name.strip_prefix("a/")).unwrap_or(&name);
             CliError::usage(format!("{} changes `{name}`, which is not part of the surface", file.display()))
         })?;
         let applied = diffy::apply_bytes(bytes, patch).map_err(|error| {

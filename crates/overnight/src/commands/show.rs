@@ -128,7 +128,8 @@ fn trial_lines(events: &[StoredEvent]) -> Vec<String> {
     }
     let lost = events.iter().filter(|stored| matches!(stored.event.what, What::TrialLost { .. })).count();
     if lost > 0 {
-        lines.push(format!("  {lost} more lost and run again"));
+        let plural = if lost == 1 { "" } else { "s" };
+        lines.push(format!("  {lost} trial{plural} lost before the end, which count for nothing"));
     }
     lines
 }

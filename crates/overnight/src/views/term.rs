@@ -51,7 +51,7 @@ pub(crate) fn arrow(goal: Goal) -> &'static str {
     }
 }
 
-/// The five groups, those that have something in them.
+/// The five groups and what is open, those that have something in them.
 pub(crate) fn counts(summary: &Summary) -> String {
     let groups = [
         (summary.kept, "kept"),
@@ -59,6 +59,7 @@ pub(crate) fn counts(summary: &Summary) -> String {
         (summary.broken, "broken"),
         (summary.refused, "refused"),
         (summary.not_counted, "not counted"),
+        (summary.open, "open"),
     ];
     let some: Vec<String> = groups.into_iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{n} {name}")).collect();
     let plural = if summary.experiments == 1 { "" } else { "s" };

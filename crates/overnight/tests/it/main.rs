@@ -5,4 +5,11 @@
 
 mod support;
 
+mod agent;
+mod contract;
+mod limits;
+mod metrics;
+mod misuse;
 mod refusals;
+mod screens;
+mod verdicts;

@@ -1,0 +1,125 @@
+//! The contract of `[agent] use = "command"`.
+
+use crate::support::{Json, Repo, keys};
+
+#[test]
+fn the_brief_is_one_json_object_on_standard_input() {
+    let agent = r#"cat > "$TMPDIR/brief"; cp "$TMPDIR/brief" "$BRIEFS/$(ls "$BRIEFS" | wc -l)"
+n=$(sed -n "s/^x = //p" knobs.py); echo "x = $((n - 1))" > knobs.py
+echo thinking aloud; echo; echo "less by one"; echo
+"#;
+    let repo = Repo::new();
+    let briefs = repo.beside("briefs");
+    std::fs::create_dir(&briefs).unwrap();
+    repo.write("agent.sh", &agent.replace("$BRIEFS", briefs.to_str().unwrap()));
+    repo.write("program.md", "Try less.\n");
+    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"").commit("an agent");
+    repo.run(3);
+    let text = std::fs::read_to_string(briefs.join("0")).unwrap();
+    assert_eq!(
+        keys(&text),
+        [
+            "study",
+            "experiment",
+            "metric",
+            "goal",
+            "budget_seconds",
+            "surface",
+            "program",
+            "baseline",
+            "champion",
+            "noise_sd",
+            "recent"
+        ]
+    );
+    let brief: Json = serde_json::from_str(&text).unwrap();
+    let baseline = repo.git(&["rev-parse", "main"]);
+    let standing = serde_json::json!({ "experiment": 0, "commit": baseline, "metric": 4.0 });
+    let expected = serde_json::json!({
+        "study": "main", "experiment": 1, "metric": "loss", "goal": "min", "budget_seconds": 10.0,
+        "surface": ["knobs.py"], "program": "Try less.\n", "baseline": standing, "champion": standing,
+        "noise_sd": 0.0, "recent": [],
+    });
+    assert_eq!(brief, expected);
+    let last: Json = serde_json::from_str(&std::fs::read_to_string(briefs.join("2")).unwrap()).unwrap();
+    assert_eq!(last["champion"]["metric"], 0.0);
+    assert_eq!(last["champion"]["commit"], repo.experiment(2)["commit"]);
+    assert_eq!(last["baseline"], standing);
+    let recent = serde_json::json!([
+        { "experiment": 1, "description": "less by one", "verdict": "kept",
+          "reason": "better by 3 on a deterministic metric", "metric": 1.0, "gain": 3.0 },
+        { "experiment": 2, "description": "less by one", "verdict": "kept",
+          "reason": "better by 1 on a deterministic metric", "metric": 0.0, "gain": 1.0 },
+    ]);
+    assert_eq!(last["recent"], recent);
+    repo.assert_sound();
+}
+
+#[test]
+fn the_note_wins_over_what_was_printed() {
+    let repo = Repo::with_agent("echo 'x = 4' > knobs.py; echo printed; printf 'the note\nmore\n' > $OVERNIGHT_NOTE\n");
+    repo.run(1);
+    let row = repo.experiment(1);
+    assert_eq!((&row["description"], &row["agent"]), (&"the note".into(), &"command".into()));
+    insta::assert_snapshot!(repo.ok(&["show", "1"]), @"
+    experiment 1 · kept
+      why         better by 3 on a deterministic metric
+      hypothesis  the note
+      agent       command
+      started     [TIME]
+      commit      [COMMIT]
+      parent      [COMMIT]
+      loss        1
+      gain        +3 over the champion of its time
+      trial 3     screen               1  seed [SEED] · [S] wall · [S] cpu · [MB] peak
+
+    --- a/knobs.py
+    +++ b/knobs.py
+    @@ -1 +1 @@
+    -x = 5
+    +x = 4
+
+    end of the output of trial 3 (8 bytes in all):
+      loss: 1
+
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    --- exit code 0
+    ");
+}
+
+#[test]
+fn an_agent_that_says_nothing_still_proposes() {
+    let repo = Repo::with_agent("echo 'x = 4' > knobs.py\n");
+    repo.run(1);
+    assert_eq!(repo.experiment(1)["description"], "(no description)");
+}
+
+#[test]
+fn an_agent_of_a_study_in_a_subfolder_works_there() {
+    let repo = Repo::empty();
+    let with_agent = Repo::with_agent("test -f ../README && echo 'x = 4' > knobs.py; cat > /dev/null\n");
+    for file in ["overnight.toml", "knobs.py", "score.sh", "agent.sh"] {
+        repo.write(&format!("sub/{file}"), &with_agent.read(file));
+    }
+    repo.write("README", "").commit("base");
+    repo.ok(&["-C", "sub", "run", "--experiments", "1", "--no-tui"]);
+    assert_eq!(repo.git(&["show", "overnight/main:sub/knobs.py"]), "x = 4");
+}
+
+#[test]
+fn an_agent_that_reads_nothing_of_its_brief_is_fine() {
+    let repo = Repo::with_agent("exec < /dev/null; echo 'x = 3' > knobs.py; echo done\n");
+    repo.run(1);
+    assert_eq!(repo.experiment(1)["verdict"], "kept");
+}
+
+#[test]
+fn traces_of_an_agent_are_shown_whole_on_request() {
+    let repo = Repo::with_agent("echo 'x = 3' > knobs.py; echo one; echo two; echo and complaints >&2\n");
+    repo.run(1);
+    repo.ok(&["show", "1", "--output"])
+        .says("== the agent\n")
+        .says("one\ntwo\n")
+        .says("and complaints")
+        .says("== trial 3\n");
+}

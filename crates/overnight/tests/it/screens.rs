@@ -1,0 +1,421 @@
+//! Whole screens of a study that goes well.
+
+use crate::support::Repo;
+
+#[test]
+fn a_study_with_the_tuner_from_the_first_run_to_verify() {
+    let repo = Repo::new();
+    insta::assert_snapshot!(repo.overnight(&["status"]), @"
+    study      main · not run yet
+    next       overnight run
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(repo.overnight(&["log"]), @"
+    --- to people
+    no experiments yet: begin with `overnight run`
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(repo.run(3), @"
+    --- to people
+    overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
+    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+        #  verdict                loss         gain  what (why)
+        0  baseline                  4            -  baseline
+        1  discarded                25          −21  x 5 → 8 (worse by 21)
+        2  kept                      0           +4  x 5 → 3 (better by 4 on a deterministic metric)
+        3  discarded                 1           −1  x 3 → 2 (worse by 1)
+
+    baseline   loss 4  ([SHORT])
+    champion   loss 0  ([SHORT], experiment 2)
+    noise      none seen: 3 repeats gave the same value
+    so far     3 experiments: 1 kept, 2 not better
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    done
+    next       git log overnight/main · overnight log · overnight show champion
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(repo.ok(&["status"]), @"
+    study      main · stopped
+    baseline   loss 4  ([SHORT])
+    champion   loss 0  ([SHORT], experiment 2)
+    noise      none seen: 3 repeats gave the same value
+    so far     3 experiments: 1 kept, 2 not better
+    last run   done
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    branch     overnight/main · read it with `git log overnight/main`
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(repo.ok(&["log"]), @"
+        #  verdict                loss         gain  what (why)
+        0  baseline                  4            -  baseline
+        1  discarded                25          −21  x 5 → 8 (worse by 21)
+        2  kept                      0           +4  x 5 → 3 (better by 4 on a deterministic metric)
+        3  discarded                 1           −1  x 3 → 2 (worse by 1)
+    --- to people
+    3 experiments: 1 kept, 2 not better · trust: cooperative · sandbox none · 3 seeds · no holdout
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(repo.ok(&["show", "1"]), @"
+    experiment 1 · discarded
+      why         worse by 21
+      hypothesis  x 5 → 8
+      agent       tuner
+      started     [TIME]
+      commit      [COMMIT]
+      parent      [COMMIT]
+      loss        25
+      gain        −21 over the champion of its time
+      trial 3     screen              25  seed [SEED] · [S] wall · [S] cpu · [MB] peak
+
+    --- a/knobs.py
+    +++ b/knobs.py
+    @@ -1 +1 @@
+    -x = 5
+    +x = 8
+
+    end of the output of trial 3 (9 bytes in all):
+      loss: 25
+
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(repo.ok(&["show", "champion"]), @"
+    experiment 2 · kept
+      why         better by 4 on a deterministic metric
+      hypothesis  x 5 → 3
+      agent       tuner
+      started     [TIME]
+      commit      [COMMIT]
+      parent      [COMMIT]
+      loss        0
+      gain        +4 over the champion of its time
+      trial 4     screen               0  seed [SEED] · [S] wall · [S] cpu · [MB] peak
+
+    --- a/knobs.py
+    +++ b/knobs.py
+    @@ -1 +1 @@
+    -x = 5
+    +x = 3
+
+    end of the output of trial 4 (8 bytes in all):
+      loss: 0
+
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(repo.ok(&["show", "baseline"]), @"
+    experiment 0 · baseline
+      why         measured 3 times
+      hypothesis  baseline
+      agent       person
+      started     [TIME]
+      commit      [COMMIT]
+      loss        4
+      trial 0     baseline             4  seed [SEED] · [S] wall · [S] cpu · [MB] peak
+      trial 1     baseline             4  seed [SEED] · [S] wall · [S] cpu · [MB] peak
+      trial 2     baseline             4  seed [SEED] · [S] wall · [S] cpu · [MB] peak
+
+    end of the output of trial 2 (8 bytes in all):
+      loss: 4
+
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(repo.ok(&["verify"]), @"
+    sound: 28 events in an unbroken chain; 3 experiments, 10 contents and 3 commits agree with them, and so does the branch overnight/main
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(repo.ok(&["verify", "--json"]), @r#"
+    {"blobs":10,"commits":3,"events":28,"experiments":3,"sound":true,"study":"main"}
+    --- exit code 0
+    "#);
+    insta::assert_snapshot!(repo.git(&["log", "--format=%an <%ae>%n%B", "overnight/main"]), @"
+    overnight <overnight@localhost>
+    x 5 → 3
+
+    Overnight-Experiment: 2
+    Overnight-Metric: loss 4 → 0 (−4, 1 trial)
+    Overnight-Verdict: kept (better by 4 on a deterministic metric)
+    Overnight-Ledger: [HASH]
+
+    Ann <ann@example.org>
+    base
+    ");
+    assert_eq!(repo.ok(&["show", "champion"]).stdout, repo.ok(&["show", "2"]).stdout);
+    repo.assert_sound();
+}
+
+#[test]
+fn two_runs_one_after_the_other_are_one_study() {
+    let repo = Repo::new();
+    repo.run(2);
+    insta::assert_snapshot!(repo.run(1), @"
+    --- to people
+    overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
+    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+        #  verdict                loss         gain  what (why)
+        3  discarded                 1           −1  x 3 → 2 (worse by 1)
+
+    baseline   loss 4  ([SHORT])
+    champion   loss 0  ([SHORT], experiment 2)
+    noise      none seen: 3 repeats gave the same value
+    so far     3 experiments: 1 kept, 2 not better
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    done
+    next       git log overnight/main · overnight log · overnight show champion
+    --- exit code 0
+    ");
+    let numbers: Vec<_> = repo.log().iter().map(|row| row["experiment"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [0, 1, 2, 3]);
+    repo.assert_sound();
+}
+
+#[test]
+fn no_experiments_are_the_baseline_alone() {
+    let repo = Repo::new();
+    insta::assert_snapshot!(repo.run(0), @"
+    --- to people
+    overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
+    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+        #  verdict                loss         gain  what (why)
+        0  baseline                  4            -  baseline
+
+    baseline   loss 4  ([SHORT])
+    champion   loss 4  ([SHORT], the baseline, nothing better yet)
+    noise      none seen: 3 repeats gave the same value
+    so far     0 experiments
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    done
+    next       git log overnight/main · overnight log · overnight show champion
+    --- exit code 0
+    ");
+    repo.assert_sound();
+}
+
+#[test]
+fn a_noisy_metric_is_kept_only_beyond_its_noise() {
+    let noisy = r#"x=$(sed -n "s/^x = //p" knobs.py)
+noise=$((OVERNIGHT_SEED % 10))
+echo "loss: $(( (x - 3) * (x - 3) * 100 )).$noise"
+"#;
+    let repo = Repo::scored_by(noisy);
+    repo.run(3);
+    let log = repo.log();
+    assert_eq!((log[0]["trials"].as_u64(), log[1]["verdict"].as_str()), (Some(3), Some("discarded")));
+    let kept = &log[2];
+    assert_eq!(kept["verdict"], "kept");
+    // Screened, confirmed, and measured once more as champion.
+    assert_eq!(kept["trials"], 3);
+    let number = |key: &str| kept[key].as_f64().unwrap();
+    assert!(number("gain_low") < number("gain") && number("gain") < number("gain_high"), "{kept}");
+    assert!(kept["reason"].as_str().unwrap().contains("confirmed in 2 trials"), "{kept}");
+    let status = repo.status();
+    assert!(status["noise"]["sd"].as_f64().unwrap() > 0.0, "{status}");
+    repo.ok(&["status"]).says("sd 0.").says("repeats");
+    repo.ok(&["show", "champion"]).says("95 % interval").says("confirm").says("remeasure");
+    repo.assert_sound();
+}
+
+#[test]
+fn help_fits_on_one_screen() {
+    let repo = Repo::empty();
+    insta::assert_snapshot!(repo.ok(&["--help"]), @"
+    Runs the Karpathy loop on anything that can be scored: an agent proposes edits to one file, each is
+    measured, and only what is really better is kept, as a commit on the branch overnight/<study>
+
+    Usage: overnight [OPTIONS] <COMMAND>
+
+    Commands:
+      run     Run the loop; Ctrl-C stops it cleanly, and running it again resumes
+      try     Run one experiment of your own
+      status  Where the study stands
+      log     The experiments so far, the latest last
+      show    One experiment in full: hypothesis, diff, trials, verdict, output
+      verify  Prove that ledger, projections, contents and git agree
+      help    Print this message or the help of the given subcommand(s)
+
+    Options:
+      -C <DIR>            Work on the study in DIR
+          --study <NAME>  Pick a study where the repository holds several
+      -h, --help          Print help
+      -V, --version       Print version
+
+    Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (lock, dirty tree, moved branch),
+    4 stopped by a limit or by repeated failure, 5 `verify` failed, 130 interrupted.
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(repo.ok(&["run", "--help"]), @"
+    Run the loop; Ctrl-C stops it cleanly, and running it again resumes
+
+    Usage: overnight run [OPTIONS]
+
+    Options:
+          --experiments <N>  Run N more experiments, then exit
+          --slots <N>        Run N trials side by side
+          --snapshot         Take the working tree as the baseline, uncommitted changes included
+          --no-tui           Print plain lines, also on a terminal
+          --detach           Leave the run going in the background; its lines go to
+                             .overnight/<study>/run.log
+      -C <DIR>               Work on the study in DIR
+          --study <NAME>     Pick a study where the repository holds several
+      -h, --help             Print help
+    --- exit code 0
+    ");
+    insta::assert_snapshot!(repo.ok(&["try", "--help"]), @"
+    Run one experiment of your own
+
+    Usage: overnight try [OPTIONS] --message <IDEA> <--from-worktree|--patch <FILE>|--file <FILE>>
+
+    Options:
+          --from-worktree   Take the surface as it is in the working tree
+          --patch <FILE>    Apply a unified diff to the champion's surface
+          --file <FILE>     Take the contents of FILE, for a surface of one file
+      -m, --message <IDEA>  The idea in one line
+          --json            Print the experiment as `log --json` would
+      -C <DIR>              Work on the study in DIR
+          --study <NAME>    Pick a study where the repository holds several
+      -h, --help            Print help
+    --- exit code 0
+    ");
+}
+
+#[test]
+fn a_person_tries_ideas_from_the_worktree_from_a_patch_and_from_a_file() {
+    let repo = Repo::new();
+    repo.write("knobs.py", "x = 4\n");
+    insta::assert_snapshot!(repo.ok(&["try", "--from-worktree", "-m", "a little less"]), @"
+    --- to people
+    taking the surface as it is in the working tree
+    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+        #  verdict                loss         gain  what (why)
+        0  baseline                  4            -  baseline
+        1  kept                      1           +3  a little less (better by 3 on a deterministic metric)
+    next       overnight show 1
+    --- exit code 0
+    ");
+    assert_eq!(repo.read("knobs.py"), "x = 4\n");
+    let patch = repo.beside("idea.diff");
+    std::fs::write(&patch, "--- a/knobs.py\n+++ b/knobs.py\n@@ -1 +1 @@\n-x = 4\n+x = 3\n").unwrap();
+    insta::assert_snapshot!(repo.ok(&["try", "--patch", patch.to_str().unwrap(), "-m", "all the way"]), @"
+    --- to people
+    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+        #  verdict                loss         gain  what (why)
+        2  kept                      0           +1  all the way (better by 1 on a deterministic metric)
+    next       overnight show 2
+    --- exit code 0
+    ");
+    let file = repo.beside("knobs");
+    std::fs::write(&file, "x = 9\n").unwrap();
+    insta::assert_snapshot!(repo.ok(&["try", "--file", file.to_str().unwrap(), "-m", "the other way", "--json"]), @r#"
+    {"experiment":3,"study":"main","segment":1,"parent":"[COMMIT]","commit":"[COMMIT]","agent":"person","description":"the other way","verdict":"discarded","reason":"worse by 36","metric":36.0,"gain":-36.0,"gain_low":-36.0,"gain_high":-36.0,"trials":1,"seconds":[S],"cost_usd":null,"started_at":"[TIME]"}
+    --- to people
+    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+        #  verdict                loss         gain  what (why)
+        3  discarded                36          −36  the other way (worse by 36)
+    --- exit code 0
+    "#);
+    insta::assert_snapshot!(repo.ok(&["log"]), @"
+        #  verdict                loss         gain  what (why)
+        0  baseline                  4            -  baseline
+        1  kept                      1           +3  a little less (better by 3 on a deterministic metric)
+        2  kept                      0           +1  all the way (better by 1 on a deterministic metric)
+        3  discarded                36          −36  the other way (worse by 36)
+    --- to people
+    3 experiments: 2 kept, 1 not better · trust: cooperative · sandbox none · 3 seeds · no holdout
+    --- exit code 0
+    ");
+    repo.assert_sound();
+}
+
+#[test]
+fn git_diff_makes_a_patch_that_can_be_tried() {
+    let repo = Repo::new();
+    repo.write("knobs.py", "x = 3\n");
+    let patch = repo.beside("idea.diff");
+    std::fs::write(&patch, repo.git(&["diff"]) + "\n").unwrap();
+    repo.write("knobs.py", "x = 5\n");
+    repo.ok(&["try", "--patch", patch.to_str().unwrap(), "-m", "from git"]);
+    assert_eq!(repo.experiment(1)["verdict"], "kept");
+}
+
+#[test]
+fn a_study_in_a_subfolder_is_found_from_below_and_from_elsewhere() {
+    let repo = Repo::empty();
+    for (file, text) in [("overnight.toml", "overnight.toml"), ("knobs.py", "knobs.py"), ("score.sh", "score.sh")] {
+        repo.write(&format!("models/small/{file}"), &Repo::new().read(text));
+    }
+    repo.write("models/small/deep/er/x", "").write("README", "").commit("base");
+    let beside = repo.dir().join("models/small");
+    repo.ok(&["-C", beside.to_str().unwrap(), "run", "--experiments", "2", "--no-tui"]);
+    let below = beside.join("deep/er");
+    insta::assert_snapshot!(repo.ok(&["-C", below.to_str().unwrap(), "show", "2"]), @"
+    experiment 2 · kept
+      why         better by 4 on a deterministic metric
+      hypothesis  x 5 → 3
+      agent       tuner
+      started     [TIME]
+      commit      [COMMIT]
+      parent      [COMMIT]
+      loss        0
+      gain        +4 over the champion of its time
+      trial 4     screen               0  seed [SEED] · [S] wall · [S] cpu · [MB] peak
+
+    --- a/models/small/knobs.py
+    +++ b/models/small/knobs.py
+    @@ -1 +1 @@
+    -x = 5
+    +x = 3
+
+    end of the output of trial 4 (8 bytes in all):
+      loss: 0
+
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    --- exit code 0
+    ");
+    repo.ok(&["-C", below.to_str().unwrap(), "verify"]);
+    assert_eq!(repo.git(&["status", "--porcelain"]), "", "the state is kept out of git");
+    assert_eq!(repo.git(&["diff", "--name-only", "main", "overnight/main"]), "models/small/knobs.py");
+    insta::assert_snapshot!(repo.overnight(&["status"]), @"
+    --- to people
+    error: no overnight.toml in [TEMP]/repo or in a folder above it
+    hint: write an overnight.toml beside the file that may change; docs/triplet.md has a ten-line example, or use -C DIR to work in another folder
+    --- exit code 2
+    ");
+}
+
+#[test]
+fn several_studies_live_side_by_side() {
+    let repo = Repo::new();
+    let triplet = repo.read("overnight.toml");
+    repo.git(&["rm", "-q", "overnight.toml"]);
+    repo.write("overnight/fast.toml", &triplet).write("overnight/small.toml", &triplet).commit("two studies");
+    insta::assert_snapshot!(repo.overnight(&["run"]), @"
+    --- to people
+    error: there are several studies here: fast, small
+    hint: pick one: --study fast
+    --- exit code 2
+    ");
+    insta::assert_snapshot!(repo.overnight(&["--study", "big", "run"]), @"
+    --- to people
+    error: there is no study `big` here, only fast, small
+    hint: pick one: --study fast
+    --- exit code 2
+    ");
+    repo.ok(&["--study", "fast", "run", "--experiments", "2"]);
+    repo.ok(&["run", "--study", "small", "--experiments", "1"]);
+    assert_eq!(
+        repo.git(&["branch", "--list", "overnight/*", "--format=%(refname:short)"]),
+        "overnight/fast\novernight/small"
+    );
+    repo.ok(&["--study", "fast", "verify"]);
+    repo.ok(&["verify", "--study", "small"]);
+    assert_eq!(repo.ok(&["--study", "fast", "log", "--json"]).stdout.lines().count(), 3);
+}
+
+#[test]
+fn several_slots_run_side_by_side() {
+    let repo = Repo::new();
+    insta::assert_snapshot!(repo.ok(&["run", "--slots", "3", "--experiments", "6", "--no-tui"]).stderr.lines().next().unwrap(), @"overnight · study main · loss (lower is better) · budget 10s · agent tuner · 3 slots");
+    assert_eq!(repo.status()["experiments"], 6);
+    repo.assert_sound();
+}
