@@ -48,7 +48,13 @@ impl Place {
     /// Makes the place as new, with these contents in the surface.
     pub(crate) fn fresh(&mut self, room: &Room, contents: &Contents) -> Result<(), Trouble> {
         enough_room(&self.dir)?;
-        self.lay_out(room, contents).map_err(|error| match enough_room(&self.dir) {
+        let mut made = self.lay_out(room, contents);
+        if made.is_err() {
+            // The command before may have done anything to its copy, down to removing it.
+            self.copy = None;
+            made = self.lay_out(room, contents);
+        }
+        made.map_err(|error| match enough_room(&self.dir) {
             Err(full) => full,
             Ok(()) => Trouble::Loss(Loss::Fault { what: describe(&error) }),
         })

@@ -11,7 +11,7 @@ use crate::units::Score;
 use crate::verdict::{Reason, Verdict};
 
 /// Our own fault three times in a row is not bad luck; go on to something else.
-const FAULTS_IN_A_ROW: u32 = 3;
+pub(super) const FAULTS_IN_A_ROW: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Need {
@@ -38,6 +38,10 @@ impl Study {
             return Need::Agent;
         };
         if experiment.faults >= FAULTS_IN_A_ROW {
+            if experiment.id.is_baseline() {
+                // The run ends with it (see `Study::over`): without a baseline there is no next experiment.
+                return Need::Patience;
+            }
             return verdict(Verdict::EngineError, Reason::Engine { what: experiment.last_fault.clone() });
         }
         if experiment.id.is_baseline() {

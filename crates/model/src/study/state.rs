@@ -256,6 +256,7 @@ impl State {
         // A baseline that failed is measured again: the person has probably mended something.
         if let Some(baseline) = self.open.get_mut(&ExperimentId::BASELINE) {
             baseline.trials.retain(|trial| trial.measurement.metric.is_some());
+            baseline.faults = 0;
         }
         self.stopped = None;
         self.run = Some(Run {

@@ -1,7 +1,7 @@
 //! What to do next, decided from the state alone.
 
 use super::Study;
-use super::need::{Need, judged};
+use super::need::{FAULTS_IN_A_ROW, Need, judged};
 use crate::event::{Purpose, Scope, StopReason, What};
 use crate::id::{CommitId, ExperimentId, Seed, Slot, TrialId};
 use crate::judge::Noise;
@@ -226,6 +226,10 @@ impl Study {
         let run = self.state.run.as_ref()?;
         if let Some((verdict, reason)) = self.baseline_failure() {
             return Some(StopReason::BaselineFailed { verdict, reason });
+        }
+        let baseline = self.state.open.get(&ExperimentId::BASELINE);
+        if let Some(baseline) = baseline.filter(|baseline| baseline.faults >= FAULTS_IN_A_ROW) {
+            return Some(StopReason::EngineErrors { last: baseline.last_fault.clone() });
         }
         if run.engine_errors_in_a_row >= ENGINE_ERRORS {
             return Some(StopReason::EngineErrors { last: run.last_engine_error.clone() });

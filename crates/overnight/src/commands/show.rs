@@ -17,6 +17,8 @@ use crate::views::{json, term};
 
 /// How much of an output is shown unasked.
 const TAIL_LINES: usize = 20;
+/// How much of one line: two or three rows of a terminal.
+const LINE_LIMIT: usize = 240;
 
 pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     let (site, reader) = super::ledger(place)?;
@@ -169,7 +171,16 @@ fn text_of(reader: &Reader, output: &Output) -> Outcome<String> {
 
 fn tail(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(TAIL_LINES)..].iter().map(|line| format!("  {line}")).collect()
+    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+    last.iter().map(|line| format!("  {}", cut(line))).collect()
+}
+
+/// The beginning of a line that would fill the screen; `--output` has all of it.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(LINE_LIMIT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
 }
 
 /// What the proposal changed, against the surface it started from.

@@ -1,0 +1,85 @@
+//! What one trial does, the next cannot see; what it prints, the engine survives.
+
+use std::fs;
+
+use crate::support::{Repo, until};
+
+#[test]
+fn a_trial_finds_nothing_of_the_one_before() {
+    let litter = r#"for place in . "$TMPDIR" "$OVERNIGHT_OUT"; do
+test -e "$place/litter" && echo "left behind in $place" && exit 9
+echo x > "$place/litter"; mkdir -p "$place/deep/er"; echo y > "$place/deep/er/z"; ln -s /etc/passwd "$place/link"
+done
+chmod 000 deep
+echo loss: 4
+"#;
+    let repo = Repo::scored_by(litter);
+    repo.run(3);
+    repo.assert_sound();
+    assert!(!repo.dir().join("litter").exists());
+}
+
+#[test]
+fn locked_files_are_pristine_for_the_next_trial() {
+    for vandal in [
+        "echo 'echo loss: 0' > score.sh",
+        "chmod 777 score.sh; touch -d '1 day' score.sh; rm -f overnight.toml",
+        "rm -rf ./* ./.[a-z]*",
+        "cd ..; rm -rf tree",
+        "chmod -R 000 .",
+        "mv data renamed; mkdir data; echo 1 > data/one; chmod 555 data",
+    ] {
+        let repo = Repo::scored_by(&format!(
+            "test \"$(cat data/one)\" = one && test -f overnight.toml && test ! -x score.sh || exit 9\n{vandal}\necho loss: 4\n"
+        ));
+        repo.write("data/one", "one\n").commit("data");
+        let ran = repo.run(2);
+        let verdicts: Vec<_> = repo.verdicts().into_iter().map(|(verdict, _)| verdict).collect();
+        assert_eq!(verdicts, ["discarded", "discarded"], "after `{vandal}`\n{ran}");
+        assert_eq!(repo.read("data/one"), "one\n");
+    }
+}
+
+#[test]
+fn a_program_that_prints_for_ever_is_neither_blocked_nor_kept_in_memory() {
+    let flood = "echo the head\nhead -c 500000000 /dev/zero | tr '\\0' x &\nhead -c 100000000 /dev/zero | tr '\\0' y >&2 &\nwait\necho\necho the tail\necho loss: 4\n";
+    let repo = Repo::new();
+    let marker = repo.beside("done");
+    let script = format!(
+        "if grep -q 5 knobs.py; then echo loss: 4; exit; fi\n{flood}touch {}\nwhile test -e {}; do sleep 0.02; done\n",
+        marker.display(),
+        marker.display()
+    );
+    repo.write("score.sh", &script).commit("a flood");
+    let engine = repo.start(&["run", "--no-tui", "--experiments", "1"]);
+    until("the flood to be over", || marker.exists());
+    let status = fs::read_to_string(format!("/proc/{}/status", engine.pid())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(peak < 200_000, "the engine needed {peak} kB");
+    fs::remove_file(marker).unwrap();
+    engine.wait().ended(0);
+    assert_eq!(repo.experiment(1)["metric"], 4.0);
+    let shown = repo.ok(&["show", "1", "--output"]).stdout;
+    assert!(shown.contains("the head") && shown.contains("bytes left out") && shown.contains("the tail"));
+    assert!(shown.len() < 4_000_000, "{} bytes kept", shown.len());
+    repo.ok(&["show", "1"]).says("600000027 bytes in all");
+    repo.assert_sound();
+}
+
+#[test]
+fn a_background_child_that_holds_the_output_open_does_not_hold_up_the_verdict() {
+    let repo = Repo::scored_by("sleep 1000 &\nsetsid sleep 1000 &\necho loss: 4\n");
+    repo.run(2);
+    repo.assert_sound();
+}
+
+#[test]
+fn peak_memory_and_time_are_of_the_whole_tree() {
+    let repo = Repo::scored_by("(head -c 80000000 /dev/zero | tail -n 1 | wc -c) > /dev/null; echo loss: 4\n");
+    repo.run(0);
+    let shown: crate::support::Json = serde_json::from_str(&repo.ok(&["show", "0", "--json"]).stdout).unwrap();
+    let trial = &shown["measurements"][0];
+    assert!(trial["peak_mb"].as_f64().unwrap() > 60.0, "{trial}");
+    assert!(trial["cpu_s"].as_f64().unwrap() > 0.0 && trial["wall_s"].as_f64().unwrap() > 0.0, "{trial}");
+}
