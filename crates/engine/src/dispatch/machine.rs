@@ -115,7 +115,7 @@ pub enum Fault {
     Git(#[from] GitError),
     #[error(transparent)]
     Keeper(#[from] KeeperError),
-    #[error("no room left on the disk that holds {path}: {free} bytes free, {needed} needed")]
+    #[error("no room left on the disk that holds {path}: {} MB free, {} MB needed", free / 1_000_000, needed / 1_000_000)]
     Full { path: std::path::PathBuf, free: u64, needed: u64 },
     #[error("{what} is missing from the study's state; run `overnight verify`")]
     Lost { what: &'static str },

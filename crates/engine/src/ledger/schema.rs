@@ -1,6 +1,6 @@
 //! Tables, and how a connection is set up.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
@@ -65,8 +65,26 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, LedgerError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(open)?;
     db.busy_timeout(BUSY).map_err(open)?;
-    version(&db, path)?;
-    Ok(db)
+    match version(&db, path) {
+        Ok(_) => Ok(db),
+        // A reader makes shared memory beside the file, which a full or read-only disk does not allow. Without a
+        // write-ahead log nobody is writing, and the file alone is the ledger.
+        Err(LedgerError::Open { .. } | LedgerError::Full { .. }) if !wal(path).exists() => {
+            let db = Connection::open_with_flags(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI).map_err(open)?;
+            version(&db, path)?;
+            Ok(db)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn wal(path: &Path) -> PathBuf {
+    path.with_extension("db-wal")
+}
+
+fn immutable(path: &Path) -> String {
+    let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{escaped}?immutable=1")
 }
 
 /// Whether SQLite says that the disk is full.
@@ -100,6 +118,7 @@ fn version(db: &Connection, path: &Path) -> Result<FormatVersion, LedgerError> {
         Ok(text) => FormatVersion::parse(&text).ok_or_else(not_ours),
         Err(source) if source.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => Err(not_ours()),
         Err(rusqlite::Error::SqliteFailure(_, Some(text))) if text.contains("no such table") => Err(not_ours()),
+        Err(source) if full(&source) => Err(LedgerError::Full { path: path.to_owned() }),
         Err(source) => Err(LedgerError::Open { path: path.to_owned(), source }),
     }
 }

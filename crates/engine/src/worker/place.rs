@@ -126,7 +126,14 @@ impl Place {
             }
         };
         // A full disk makes programs fail in ways that look like their own fault.
-        enough_room(&self.dir)?;
+        if let Err(full) = enough_room(&self.dir) {
+            let _ = workspace::wipe(&self.dir);
+            // Where what it left was all that took the room, the night can go on without it.
+            return Err(match enough_room(&self.dir) {
+                Ok(()) => Trouble::Loss(Loss::Fault { what: "the command filled the disk".to_owned() }),
+                Err(_) => full,
+            });
+        }
         let usage = Usage { wall: report.wall.into(), cpu: report.cpu.into(), peak_bytes: report.peak_bytes };
         Ok(Ran { ending, usage })
     }

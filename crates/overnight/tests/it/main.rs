@@ -7,6 +7,7 @@ mod support;
 
 mod agent;
 mod contract;
+mod disk;
 mod isolation;
 mod limits;
 mod metrics;

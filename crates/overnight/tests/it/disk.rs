@@ -1,0 +1,112 @@
+//! A full disk stops the loop with a clear error, blames no candidate, and is forgotten once there is room.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Repo, until};
+
+/// A small file system of its own; taken down when dropped.
+struct SmallDisk {
+    dir: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// `None` where this user may not mount anything.
+    fn mount(megabytes: u32) -> Option<SmallDisk> {
+        let dir = tempfile::Builder::new().prefix("overnight-disk-").tempdir().unwrap();
+        let size = format!("size={megabytes}m");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "none"]).arg(dir.path()).status();
+        mounted.is_ok_and(|status| status.success()).then_some(SmallDisk { dir })
+    }
+
+    /// Takes all the room there is, to the last byte.
+    fn fill(&self) {
+        let mut file = fs::File::create(self.dir.path().join("filler")).unwrap();
+        let block = [0; 65536];
+        while std::io::Write::write_all(&mut file, &block).is_ok() {}
+        while std::io::Write::write_all(&mut file, &block[..1]).is_ok() {}
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.dir.path().join("filler")).unwrap();
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.dir.path()).status();
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_during_a_run() {
+    let Some(disk) = SmallDisk::mount(64) else {
+        eprintln!("skipped: this user may not mount a file system");
+        return;
+    };
+    let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
+    let study = Repo::new();
+    for file in ["overnight.toml", "score.sh"] {
+        repo.write(file, &study.read(file));
+    }
+    repo.write("knobs.py", "a = 0.5\nx = 5\nb = 0.25\nc = 0.125\n").commit("base");
+    let untouched = repo.fingerprint();
+    for _ in 0..3 {
+        let before = repo.events("judged");
+        let engine = repo.start(&["run", "--no-tui"]);
+        until("a few verdicts", || repo.events("judged") > before + 2);
+        disk.fill();
+        let ran =
+            engine.wait().ended(1).says("no room left on the disk").says("make room and run `overnight run` again");
+        assert!(!ran.stderr.contains("crashed"), "{ran}");
+        // A look needs room only where the run could not put its ledger in order at the end.
+        let look = repo.overnight(&["status"]);
+        assert!(look.code == Some(0) || look.stderr.contains("no room left on the disk"), "{look}");
+        repo.overnight(&["run", "--no-tui"]).ended(1).says("no room left on the disk");
+        disk.make_room();
+        repo.run(1);
+        repo.assert_sound();
+    }
+    let blamed: Vec<_> =
+        repo.verdicts().into_iter().filter(|(verdict, _)| !matches!(verdict.as_str(), "kept" | "discarded")).collect();
+    assert_eq!(blamed, [], "candidates were blamed for the disk");
+    assert_eq!(repo.fingerprint(), untouched);
+}
+
+#[test]
+fn trials_that_fill_the_disk_are_given_up_and_leave_room_again() {
+    let Some(disk) = SmallDisk::mount(64) else {
+        eprintln!("skipped: this user may not mount a file system");
+        return;
+    };
+    let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
+    let study = Repo::new();
+    repo.write("overnight.toml", &study.read("overnight.toml")).write("knobs.py", "x = 5\n");
+    repo.write("score.sh", "grep -q 5 knobs.py || head -c 100000000 /dev/zero > big || exit 1\necho loss: 4\n");
+    repo.commit("base");
+    insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(1), @"
+    --- to people
+    overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
+    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+        #  verdict                loss         gain  what (why)
+        0  baseline                  4            -  baseline
+        1  engine_error              -            -  x 5 → 8 (the command filled the disk)
+        2  engine_error              -            -  x 5 → 8 (the command filled the disk)
+        3  engine_error              -            -  x 5 → 8 (the command filled the disk)
+
+    baseline   loss 4  ([SHORT])
+    champion   loss 4  ([SHORT], the baseline, nothing better yet)
+    noise      none seen: 3 repeats gave the same value
+    so far     0 experiments: 3 not counted
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    stopped: the engine failed three times in a row; the last: the command filled the disk
+    next       git log overnight/main · overnight log · overnight show champion
+    --- exit code 1
+    ");
+    repo.assert_sound();
+}
