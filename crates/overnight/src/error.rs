@@ -20,6 +20,14 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
+impl Exit {
+    /// How another process of ours ended.
+    pub(crate) fn of_code(code: i32) -> Exit {
+        let all = [Exit::Done, Exit::Usage, Exit::Refused, Exit::Stopped, Exit::Unsound, Exit::Interrupted];
+        all.into_iter().find(|exit| *exit as i32 == code).unwrap_or(Exit::Fault)
+    }
+}
+
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> std::process::ExitCode {
         std::process::ExitCode::from(exit as u8)

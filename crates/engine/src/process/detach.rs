@@ -3,14 +3,14 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-/// Starts a program that goes on when the terminal is gone, with its words in `log`; returns its process id.
-pub fn start_detached(program: &Path, arguments: &[impl AsRef<OsStr>], log: std::fs::File) -> io::Result<u32> {
+/// Starts a program that goes on when the terminal is gone, with its words in `log`.
+pub fn start_detached(program: &Path, arguments: &[impl AsRef<OsStr>], log: std::fs::File) -> io::Result<Child> {
     let errors = log.try_clone()?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(log).stderr(errors);
-    Ok(command.spawn()?.id())
+    command.spawn()
 }
 
 /// Makes this process the head of a session of its own, which no terminal's signals reach.

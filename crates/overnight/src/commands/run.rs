@@ -1,7 +1,9 @@
 //! `overnight run`: the loop.
 
 use std::fs::OpenOptions;
+use std::time::Duration;
 
+use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, locate};
 use overnight_engine::open::OnDirty;
 use overnight_engine::process::leave_terminal;
@@ -12,6 +14,9 @@ use crate::args::{Place, Run};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
 use crate::views::term;
+
+/// How soon to look whether a detached run has begun.
+const DETACH_POLL: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     let site = locate(&place.dir, place.study.as_deref())?;
@@ -66,6 +71,12 @@ fn next(reason: &StopReason, study: &str) -> String {
     }
 }
 
+/// Whether a process has recorded the beginning of its run.
+fn has_started(site: &Site, pid: u32) -> bool {
+    let summary = Reader::open(&site.state()).ok().and_then(|reader| reader.summary().ok().flatten());
+    summary.is_some_and(|summary| summary.pid == Some(pid))
+}
+
 /// Starts the same run again, out of the reach of this terminal.
 fn detach(site: &Site, args: &Run) -> Outcome<Exit> {
     let state = site.state();
@@ -74,6 +85,7 @@ fn detach(site: &Site, args: &Run) -> Outcome<Exit> {
     let path = state.join("run.log");
     let open = || OpenOptions::new().create(true).append(true).open(&path);
     let log = open().map_err(|error| fault("could not open run.log", &error))?;
+    let said_before = log.metadata().map_or(0, |metadata| metadata.len());
     let mut arguments = vec!["-C".to_owned(), site.dir.to_string_lossy().into_owned()];
     arguments.extend([
         "--study".to_owned(),
@@ -86,8 +98,19 @@ fn detach(site: &Site, args: &Run) -> Outcome<Exit> {
     arguments.extend(args.slots.map(|n| format!("--slots={n}")));
     arguments.extend(args.snapshot.then(|| "--snapshot".to_owned()));
     let program = std::env::current_exe().map_err(|error| fault("could not find the overnight program", &error))?;
-    let pid = overnight_engine::process::start_detached(&program, &arguments, log)
+    let mut child = overnight_engine::process::start_detached(&program, &arguments, log)
         .map_err(|error| fault("could not start the run", &error))?;
+    let pid = child.id();
+    // A run that is refused has to be told here, where somebody looks.
+    while !has_started(site, pid) {
+        if let Ok(Some(ended)) = child.try_wait() {
+            let said = std::fs::read(&path).unwrap_or_default();
+            let said = said.get(said_before as usize..).unwrap_or_default();
+            ui::say(String::from_utf8_lossy(said).trim_end());
+            return Ok(ended.code().map_or(Exit::Fault, Exit::of_code));
+        }
+        std::thread::sleep(DETACH_POLL);
+    }
     ui::say(&format!("running in the background as process {pid}; its lines go to {}", path.display()));
     ui::say(&format!("see it with `overnight status`, stop it with `kill {pid}`"));
     Ok(Exit::Done)

@@ -14,4 +14,5 @@ mod metrics;
 mod misuse;
 mod refusals;
 mod screens;
+mod signals;
 mod verdicts;
