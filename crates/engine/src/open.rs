@@ -178,10 +178,23 @@ fn check_branch(user: &UserRepo, site: &Site, state: &State) -> Result<BranchSta
         Some(found) if found.to_string() == expected.0 => Ok(BranchState::Ours),
         // A crash between the branch and its event: the keep is done again and finds its own commit, or stops.
         Some(_) if state.unadvanced.is_some() => Ok(BranchState::Ours),
-        Some(found) => Err(OpenError::BranchMoved { branch, expected, found: found.to_string() }),
+        found => Err(elsewhere(site, expected, experiment, found)),
+    }
+}
+
+/// What to say of a branch that is not at the champion; `None` while there is no champion.
+pub fn branch_elsewhere(site: &Site, state: &State, found: Option<ObjectId>) -> Option<OpenError> {
+    let champion = state.champion()?;
+    Some(elsewhere(site, champion.commit.clone()?, champion.id, found))
+}
+
+fn elsewhere(site: &Site, expected: CommitId, experiment: ExperimentId, found: Option<ObjectId>) -> OpenError {
+    let branch = format!("overnight/{}", site.study);
+    match found {
+        Some(found) => OpenError::BranchMoved { branch, expected, found: found.to_string() },
         None => {
             let store = site.state().join("store.git");
-            Err(OpenError::BranchDeleted { branch, expected, store, experiment })
+            OpenError::BranchDeleted { branch, expected, store, experiment }
         }
     }
 }

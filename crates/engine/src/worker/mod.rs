@@ -20,7 +20,7 @@ use crate::agent;
 use crate::clock;
 use crate::dispatch::{Action, Arrival, Fault, Keep, Machine};
 use crate::process::{Keeper, Killer};
-use crate::workspace::{CommitPlan, ObjectId, Store, UserRepo, oid};
+use crate::workspace::{CommitPlan, GitError, ObjectId, Store, UserRepo, oid};
 
 /// What every worker needs to know.
 #[derive(Clone)]
@@ -218,6 +218,13 @@ pub fn keep_commit(
     from: Option<&CommitId>,
     keep: &Keep,
 ) -> Result<CommitId, Fault> {
+    let from = from.map(oid).transpose()?;
+    let there = user.branch_head(study)?;
+    if there.is_none() && from.is_some() {
+        // Said before anything is read: with the branch its commits may have been collected.
+        let name = format!("refs/heads/overnight/{study}");
+        return Err(GitError::BranchMoved { name, expected: from, found: None }.into());
+    }
     let (to, why) = match keep {
         Keep::Baseline(commit) => (oid(commit)?, "baseline".to_owned()),
         Keep::Commit(plan) => {
@@ -228,8 +235,7 @@ pub fn keep_commit(
             (to, format!("kept experiment {experiment}"))
         }
     };
-    let from = from.map(oid).transpose()?;
-    if user.branch_head(study)? != Some(to) {
+    if there != Some(to) {
         user.advance(study, from, to, &format!("overnight: {why}"))?;
     }
     Ok(CommitId(to.to_string()))

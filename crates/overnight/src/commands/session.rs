@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use overnight_engine::dispatch::{Arrival, Dispatch, Offer};
+use overnight_engine::dispatch::{Arrival, Dispatch, Fault, Offer};
 use overnight_engine::load::{Site, allowed_environment};
 use overnight_engine::lock::Holder;
 use overnight_engine::open::{self, OnDirty, Opened};
 use overnight_engine::process::Keeper;
 use overnight_engine::worker::{Local, Message, Shop};
+use overnight_engine::workspace::GitError;
 use overnight_engine::{clock, process};
 use overnight_model::event::{RunFacts, Scope, StopReason, What};
 use overnight_model::study::Summary;
@@ -41,11 +42,11 @@ pub(crate) struct Ended {
 impl Session {
     /// Opens the study. The keeper comes first: it is forked before there is any thread.
     pub(crate) fn open(site: Site, what: &str, on_dirty: OnDirty, live: bool) -> Outcome<Session> {
-        let keeper = Keeper::fork().map_err(|error| CliError::from(overnight_engine::dispatch::Fault::from(error)))?;
+        let keeper = Keeper::fork().map_err(|error| CliError::from(Fault::from(error)))?;
         let me = Holder { pid: std::process::id(), what: what.to_owned(), dir: site.dir.clone() };
         let opened = open::open(&site, &me, on_dirty)?;
         // Whatever this engine starts keeps the lock until it is gone, even when the engine is killed.
-        keeper.hold(opened.lock.as_fd()).map_err(overnight_engine::dispatch::Fault::from)?;
+        keeper.hold(opened.lock.as_fd()).map_err(Fault::from)?;
         let live = Live::new(live);
         for note in &opened.notes {
             live.say(&format!("note: {note}"));
@@ -91,9 +92,16 @@ impl Session {
         let screen = live.clone();
         let outcome = dispatch.run(opening, contents, offer, &mut |event, state| show(&screen, event, state));
         live.end();
-        let summary = dispatch.study().state().summary();
+        let state = dispatch.study().state();
+        let summary = state.summary();
+        let reason = outcome.map_err(|fault| match fault {
+            Fault::Git(GitError::BranchMoved { expected: Some(_), found, .. }) => {
+                open::branch_elsewhere(&site, state, found).map_or_else(|| fault.into(), CliError::from)
+            }
+            fault => fault.into(),
+        });
         drop(lock);
-        Ok(Ended { reason: outcome?, summary })
+        Ok(Ended { reason: reason?, summary })
     }
 }
 

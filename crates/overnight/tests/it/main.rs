@@ -10,6 +10,7 @@ mod contract;
 mod disk;
 mod isolation;
 mod limits;
+mod meddling;
 mod metrics;
 mod misuse;
 mod refusals;
