@@ -313,10 +313,10 @@ fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenE
 /// Proposals are not synced when they are made: what a crash tore or lost is made again from the ledger.
 fn recover_store(store: &Store, reader: &Reader, state: &State) -> Result<(), OpenError> {
     let torn = store.sweep()?;
-    if torn == 0 && state.stopped.is_some() {
+    let refs = store.refs()?;
+    if torn == 0 && state.stopped.is_some() && refs.len() as u64 == reader.proposals()? {
         return Ok(());
     }
-    let refs = store.refs()?;
     let paths: Vec<String> =
         state.segment.iter().flat_map(|facts| facts.surface.paths()).map(ToOwned::to_owned).collect();
     let mut rows = Vec::new();

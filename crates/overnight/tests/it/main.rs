@@ -17,3 +17,4 @@ mod refusals;
 mod screens;
 mod signals;
 mod verdicts;
+mod verify;
