@@ -16,5 +16,6 @@ mod misuse;
 mod refusals;
 mod screens;
 mod signals;
+mod storms;
 mod verdicts;
 mod verify;
