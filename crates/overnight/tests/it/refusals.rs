@@ -27,14 +27,14 @@ fn a_key_whose_part_is_still_to_come_is_refused() {
     repo.triplet("prepare = \"make\"\n[sandbox]\nmin = \"standard\"");
     insta::assert_snapshot!(repo.overnight(&["run"]).ended(2), @r#"
     --- to people
-    error: `evaluate.prepare` is not supported yet
+    error: `evaluate.prepare` is not yet supported
       --> overnight.toml:6:1
        |
      6 | prepare = "make"
        | ^^^^^^^
        = hint: run it yourself before `overnight run`
 
-    error: `[sandbox]` is not supported yet
+    error: `[sandbox]` is not yet supported
       --> overnight.toml:7:2
        |
      7 | [sandbox]
