@@ -119,7 +119,8 @@ impl<M: Machine> Dispatch<M> {
             }
             arrivals.extend(self.take_offer());
             if arrivals.is_empty() {
-                arrivals = self.machine.wait(self.study.next_deadline(self.machine.now()))?;
+                let deadline = self.study.next_deadline(now);
+                arrivals = self.machine.wait(deadline)?;
             }
         }
     }

@@ -82,8 +82,8 @@ impl Study {
         self.next_work().or_else(|| self.finished())
     }
 
-    /// When time alone will change what comes next. What has passed already is not waited for: the run ends as soon
-    /// as nothing is in flight.
+    /// When the present moment alone will change what comes next. A limit that has passed changes nothing more:
+    /// the loop then waits for what still runs.
     pub fn next_deadline(&self, now: Timestamp) -> Option<Timestamp> {
         let run = self.state.run.as_ref()?;
         let Limit { wall, no_gain_for, .. } = self.spec.limits.night;
