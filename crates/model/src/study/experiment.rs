@@ -10,6 +10,10 @@ use crate::tuner::Edit;
 use crate::units::{Millis, Score, Timestamp};
 use crate::verdict::{Reason, Verdict};
 
+/// Beyond it, differences and squares are no longer finite. JSON has no infinity: one lie of that size would
+/// spoil the noise for every later verdict, and make the ledger unreadable.
+pub(super) const LARGEST_SCORE: f64 = 1e100;
+
 /// The life of one proposal, from the question to the verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
@@ -52,6 +56,13 @@ pub struct Trial {
     pub measurement: Measurement,
 }
 
+impl Trial {
+    /// Its score, where that can be compared with others.
+    pub fn score(&self) -> Option<f64> {
+        self.measurement.metric.map(Score::get).filter(|value| value.abs() <= LARGEST_SCORE)
+    }
+}
+
 impl Experiment {
     pub fn new(id: ExperimentId, segment: Segment, agent: &str, at: Timestamp) -> Experiment {
         Experiment {
@@ -83,7 +94,7 @@ impl Experiment {
 
     /// The scores of its successful trials, in order.
     pub fn scores(&self) -> Vec<f64> {
-        self.trials.iter().filter_map(|trial| trial.measurement.metric).map(Score::get).collect()
+        self.trials.iter().filter_map(Trial::score).collect()
     }
 
     /// Its level from the trials that had no part in choosing it.
@@ -93,7 +104,7 @@ impl Experiment {
     pub fn level(&self) -> Tally {
         let of = |wanted: fn(Purpose) -> bool| {
             let chosen = self.trials.iter().filter(|trial| wanted(trial.purpose));
-            Tally::of(chosen.filter_map(|trial| trial.measurement.metric).map(Score::get))
+            Tally::of(chosen.filter_map(Trial::score))
         };
         let fair = of(|purpose| purpose != Purpose::Screen);
         if fair.n() > 0 { fair } else { of(|_| true) }

@@ -1,7 +1,7 @@
 //! What one experiment needs next: a verdict, a trial, a guard, or patience.
 
 use super::Study;
-use super::experiment::Experiment;
+use super::experiment::{Experiment, LARGEST_SCORE};
 use crate::ending::Ending;
 use crate::event::{AttemptFailure, Judged, Purpose};
 use crate::judge::{self, CALIBRATION_TRIALS, Estimate, Evidence, Ruling};
@@ -132,8 +132,10 @@ impl Study {
             let error = measurement.problem.clone().unwrap_or_else(missing);
             return Some((Verdict::InvalidMetric, Reason::Metric { error }));
         };
-        let (low, high) = self.spec.metric.plausible?;
-        let (value, low, high) = (score.get(), low.get(), high.get());
+        let (low, high) = self.spec.metric.plausible.map_or((-LARGEST_SCORE, LARGEST_SCORE), |(low, high)| {
+            (low.get().max(-LARGEST_SCORE), high.get().min(LARGEST_SCORE))
+        });
+        let value = score.get();
         let implausible = Reason::Implausible { value, low, high };
         (value < low || value > high).then_some((Verdict::Suspect, implausible))
     }
@@ -165,7 +167,7 @@ impl Study {
             };
             let relative = max_regression.and_then(|share| {
                 let champion = self.champion_number(metric)?;
-                Some(champion + champion.abs() * share.get())
+                Some(champion + champion.abs() * share.get()).filter(|limit| limit.is_finite())
             });
             let limits = max.map(Score::get).into_iter().chain(relative);
             if let Some(limit) = limits.min_by(f64::total_cmp).filter(|limit| value.get() > *limit) {
