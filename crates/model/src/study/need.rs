@@ -11,7 +11,7 @@ use crate::units::Score;
 use crate::verdict::{Reason, Verdict};
 
 /// Our own fault three times in a row is not bad luck; go on to something else.
-pub(super) const FAULTS_IN_A_ROW: u32 = 3;
+const FAULTS_IN_A_ROW: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Need {
@@ -37,9 +37,9 @@ impl Study {
         let Some(content) = &experiment.content else {
             return Need::Agent;
         };
-        if experiment.faults >= FAULTS_IN_A_ROW {
+        if is_hopeless(experiment) {
+            // Without a baseline there is nothing to judge by: the run ends, and the next one measures it again.
             if experiment.id.is_baseline() {
-                // The run ends with it (see `Study::over`): without a baseline there is no next experiment.
                 return Need::Patience;
             }
             return verdict(Verdict::EngineError, Reason::Engine { what: experiment.last_fault.clone() });
@@ -182,6 +182,11 @@ impl Study {
         let values = trials.iter().filter_map(|trial| trial.measurement.number(name));
         crate::stats::Tally::of(values.map(Score::get)).mean()
     }
+}
+
+/// Whether we lost it so often in a row that trying again is no use.
+pub(super) fn is_hopeless(experiment: &Experiment) -> bool {
+    experiment.faults >= FAULTS_IN_A_ROW
 }
 
 pub(super) fn judged(experiment: &Experiment, verdict: Verdict, reason: Reason, estimate: Option<Estimate>) -> Judged {

@@ -134,6 +134,7 @@ impl State {
                 self.guarding.remove(&(*experiment, *guard));
                 self.with_open(*experiment, |open| {
                     open.in_flight = open.in_flight.saturating_sub(1);
+                    open.faults = 0;
                     open.seconds.0 += usage.wall.0;
                     open.guards.push((*guard, ending.clone()));
                 });
@@ -253,10 +254,12 @@ impl State {
         for open in self.open.values_mut() {
             open.asked = false;
         }
+        for known in self.open.values_mut().chain(self.standing.values_mut()) {
+            known.faults = 0;
+        }
         // A baseline that failed is measured again: the person has probably mended something.
         if let Some(baseline) = self.open.get_mut(&ExperimentId::BASELINE) {
             baseline.trials.retain(|trial| trial.measurement.metric.is_some());
-            baseline.faults = 0;
         }
         self.stopped = None;
         self.run = Some(Run {

@@ -1,7 +1,7 @@
 //! What to do next, decided from the state alone.
 
 use super::Study;
-use super::need::{FAULTS_IN_A_ROW, Need, judged};
+use super::need::{Need, is_hopeless, judged};
 use crate::event::{Purpose, Scope, StopReason, What};
 use crate::id::{CommitId, ExperimentId, Seed, Slot, TrialId};
 use crate::judge::Noise;
@@ -173,7 +173,8 @@ impl Study {
         let champion = self.state.champion()?;
         let noisy = matches!(self.state.noise(), Noise::Noisy { .. });
         let due = noisy && !champion.id.is_baseline() && self.state.trials_for(champion.id, Purpose::Remeasure) == 0;
-        due.then(|| self.trial(champion.id, Purpose::Remeasure, slot))
+        // A trial that we ourselves lose every time must not hold up the night.
+        (due && !is_hopeless(champion)).then(|| self.trial(champion.id, Purpose::Remeasure, slot))
     }
 
     fn ask(&self, experiment: ExperimentId) -> Option<Step> {
@@ -227,12 +228,11 @@ impl Study {
         if let Some((verdict, reason)) = self.baseline_failure() {
             return Some(StopReason::BaselineFailed { verdict, reason });
         }
-        let baseline = self.state.open.get(&ExperimentId::BASELINE);
-        if let Some(baseline) = baseline.filter(|baseline| baseline.faults >= FAULTS_IN_A_ROW) {
-            return Some(StopReason::EngineErrors { last: baseline.last_fault.clone() });
-        }
         if run.engine_errors_in_a_row >= ENGINE_ERRORS {
             return Some(StopReason::EngineErrors { last: run.last_engine_error.clone() });
+        }
+        if let Some(baseline) = self.state.open.get(&ExperimentId::BASELINE).filter(|open| is_hopeless(open)) {
+            return Some(StopReason::EngineErrors { last: baseline.last_fault.clone() });
         }
         if run.facts.scope == Scope::One {
             return None;
