@@ -258,8 +258,10 @@ impl State {
             known.faults = 0;
         }
         // A baseline that failed is measured again: the person has probably mended something.
+        let plausible = self.segment.as_ref().and_then(|facts| facts.metric.plausible);
+        let is_plausible = |score| plausible.is_none_or(|(low, high)| low.get() <= score && score <= high.get());
         if let Some(baseline) = self.open.get_mut(&ExperimentId::BASELINE) {
-            baseline.trials.retain(|trial| trial.measurement.metric.is_some());
+            baseline.trials.retain(|trial| trial.score().is_some_and(is_plausible));
         }
         self.stopped = None;
         self.run = Some(Run {
