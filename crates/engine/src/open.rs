@@ -88,7 +88,10 @@ pub enum OpenError {
 /// Opens a study, taking its lock first and giving it back on any error.
 pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenError> {
     let user = UserRepo::discover(&site.dir)?;
-    user.refuse_for(&site.study)?;
+    match user.refuse_for(&site.study) {
+        Err(GitError::Locked { path }) if is_our_first_lock(&user, &site.study, &path)? => {}
+        other => other?,
+    }
     let text = fs::read_to_string(&site.triplet)
         .map_err(|source| OpenError::Triplet { path: site.triplet.clone(), source })?;
     // A first look at the triplet, so that a slip in it is told before anything is made.
@@ -151,6 +154,15 @@ pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenE
     }
     let study = Study::new(spec, state);
     Ok(Opened { study, ledger, user, store, lock, baseline, opening, contents, notes })
+}
+
+/// Whether a lock was left by a run that was killed while it made the branch. It holds the person's own commit, so
+/// only the ref that we set to the baseline before can tell; the keep finds the lock again by its value.
+fn is_our_first_lock(user: &UserRepo, study: &str, lock: &Path) -> Result<bool, GitError> {
+    let Some(baseline) = user.baseline_ref(study)? else { return Ok(false) };
+    let held = fs::read_to_string(lock).unwrap_or_default();
+    let not_further = user.branch_head(study)?.is_none_or(|head| head == baseline);
+    Ok(not_further && held == format!("{baseline}\n") && lock.ends_with(format!("overnight/{study}.lock")))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
