@@ -322,20 +322,23 @@ fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenE
     }
 }
 
-/// Proposals are not synced when they are made: what a crash tore or lost is made again from the ledger.
+/// Packing syncs what it packs. A proposal is three objects or more, so no more than this many experiments can lie
+/// loose before the next pack.
+const MOST_UNPACKED: usize = crate::worker::PACK_AT / 3 + 100;
+
+/// Proposals are not synced when they are made: what a crash tore or lost is made again from the ledger. A power
+/// loss does so long after a run that ended well, and may leave no trace of an object at all.
 fn recover_store(store: &Store, reader: &Reader, state: &State) -> Result<(), OpenError> {
-    let torn = store.sweep()?;
+    store.sweep()?;
     let refs = store.refs()?;
-    if torn == 0 && state.stopped.is_some() && refs.len() as u64 == reader.proposals()? {
-        return Ok(());
-    }
     let paths: Vec<String> =
         state.segment.iter().flat_map(|facts| facts.surface.paths()).map(ToOwned::to_owned).collect();
     let mut rows = Vec::new();
     reader.each_row(ExperimentId(1), |row| rows.extend(row.commit.map(|commit| (row.experiment, commit))))?;
-    for (experiment, commit) in rows {
+    let synced = rows.len().saturating_sub(MOST_UNPACKED);
+    for (index, (experiment, commit)) in rows.into_iter().enumerate() {
         let wanted = oid(&commit)?;
-        if refs.get(&experiment.0) == Some(&wanted) && (torn == 0 || store.whole(wanted, &paths)) {
+        if refs.get(&experiment.0) == Some(&wanted) && (index < synced || store.whole(wanted, &paths)) {
             continue;
         }
         for plan in made_of(reader, state, experiment)? {

@@ -71,7 +71,7 @@ pub(crate) enum Kind {
 }
 
 /// A loose object is three files of a proposal; at this many they are packed.
-const PACK_AT: usize = 1500;
+pub const PACK_AT: usize = 1500;
 
 impl Local {
     pub fn new(shop: Shop, store: Store) -> Local {
