@@ -64,13 +64,6 @@ impl Reader {
         Ok(rows)
     }
 
-    /// How many experiments have a proposal of their own.
-    pub fn proposals(&self) -> Result<u64, LedgerError> {
-        let count = "SELECT count(*) FROM experiments WHERE commit_id IS NOT NULL AND experiment > 0";
-        let found = self.db.query_row(count, [], |row| row.get::<_, i64>(0));
-        found.map(|count| count as u64).map_err(|source| LedgerError::Read { path: self.path(), source })
-    }
-
     pub fn row(&self, id: ExperimentId) -> Result<Option<Row>, LedgerError> {
         let mut found = None;
         self.select("WHERE experiment = ?1", id.0 as i64, |row| found = Some(row))?;

@@ -235,9 +235,8 @@ pub fn keep_commit(
             (to, format!("kept experiment {experiment}"))
         }
     };
-    if there != Some(to) {
-        user.advance(study, from, to, &format!("overnight: {why}"))?;
-    }
+    // Also where the branch is there already: the run that moved it may have been killed before it was synced.
+    user.advance(study, from, to, &format!("overnight: {why}"))?;
     Ok(CommitId(to.to_string()))
 }
 
