@@ -39,9 +39,11 @@ impl Ledger {
         let is_new = !path.exists();
         let db = schema::open_writer(&path)?;
         if is_new {
-            // SQLite syncs the file; that the file has a name has to last too.
+            // SQLite syncs the file; that the file has a name has to last too, in each folder that may be new.
             let sync = |folder: &Path| File::open(folder).and_then(|folder| folder.sync_all());
-            sync(dir).map_err(|source| LedgerError::Folder { path: dir.to_owned(), source })?;
+            for folder in dir.ancestors().take(3) {
+                sync(folder).map_err(|source| LedgerError::Folder { path: folder.to_owned(), source })?;
+            }
         }
         let mut state = State::default();
         let mut end = (0, ChainHash::ROOT);
