@@ -32,6 +32,15 @@ impl Reader {
         Ok(Reader { db, dir: dir.to_owned() })
     }
 
+    /// The ledger in `dir`, if there is one: a file without tables was left by an engine that was killed as it began.
+    pub fn find(dir: &Path) -> Result<Option<Reader>, LedgerError> {
+        let path = dir.join("ledger.db");
+        if !path.exists() || schema::is_blank(&path) {
+            return Ok(None);
+        }
+        Reader::open(dir).map(Some)
+    }
+
     /// The study as a whole; `None` before its first segment.
     pub fn summary(&self) -> Result<Option<Summary>, LedgerError> {
         let body: Option<String> = self

@@ -78,6 +78,13 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, LedgerError> {
     }
 }
 
+/// Whether a database holds nothing at all.
+pub(super) fn is_blank(path: &Path) -> bool {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let count = |db: Connection| db.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0));
+    Connection::open_with_flags(path, flags).and_then(count).is_ok_and(|tables| tables == 0)
+}
+
 fn wal(path: &Path) -> PathBuf {
     path.with_extension("db-wal")
 }

@@ -17,10 +17,7 @@ use crate::error::{CliError, Outcome};
 /// The study a command means, and its ledger where it has one.
 fn look(place: &Place) -> Outcome<(Site, Option<Reader>)> {
     let site = locate(&place.dir, place.study.as_deref())?;
-    let reader = match site.state().join("ledger.db").exists() {
-        true => Some(Reader::open(&site.state())?),
-        false => None,
-    };
+    let reader = Reader::find(&site.state())?;
     Ok((site, reader))
 }
 

@@ -25,7 +25,9 @@ impl Dice {
     }
 }
 
+/// One storm; `STORM_SEED` has another one, or a failed one again.
 fn storm(seed: u64, slots: &str, rounds: u32) {
+    let seed = std::env::var("STORM_SEED").map_or(seed, |seed| seed.parse().unwrap());
     let mut dice = Dice(seed);
     let repo = Repo::scored_by(SCORE);
     repo.write("knobs.py", "a = 10\nb = 90\nc = 0.5\nd = 0.25\n").write("notes.txt", "mine\n").commit("knobs");
@@ -141,4 +143,19 @@ fn an_engine_that_was_killed_is_seen_as_such() {
     0 experiments: 1 open · trust: cooperative · sandbox none · 3 seeds · no holdout
     --- exit code 0
     ");
+}
+
+#[test]
+fn an_engine_killed_as_it_began_has_not_run_yet() {
+    let repo = Repo::new();
+    std::fs::create_dir_all(repo.state()).unwrap();
+    for blank in ["", "PRAGMA journal_mode = WAL"] {
+        std::fs::write(repo.state().join("ledger.db"), "").unwrap();
+        repo.ledger().execute_batch(blank).unwrap();
+        assert_eq!(repo.status()["state"], "new");
+        repo.ok(&["log"]).says("no experiments yet");
+        repo.overnight(&["verify"]).ended(2).says("has not been run yet");
+    }
+    repo.run(1);
+    repo.assert_sound();
 }
