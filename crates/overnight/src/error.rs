@@ -6,7 +6,7 @@ use overnight_engine::load::SiteError;
 use overnight_engine::lock::LockError;
 use overnight_engine::open::OpenError;
 use overnight_engine::verify::Mismatch;
-use overnight_engine::workspace::GitError;
+use overnight_engine::workspace::{GitError, shell_word};
 
 /// How a command ended, as scripts see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,7 +187,7 @@ impl From<OpenError> for CliError {
                 let hint = match experiment.is_baseline() {
                     true => format!("bring it back with `git branch {branch} {expected}`"),
                     false => {
-                        let store = store.display();
+                        let store = shell_word(store);
                         format!("bring it back with `git fetch {store} refs/overnight/{experiment}:refs/heads/{branch}`")
                     }
                 };

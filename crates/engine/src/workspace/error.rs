@@ -80,7 +80,7 @@ impl GitError {
             }
             GitError::Bare { .. } => "run overnight in a clone with a working tree".into(),
             GitError::Reftable { path } => {
-                format!("run `git -C {} refs migrate --ref-format=files`", path.display())
+                format!("run `git -C {} refs migrate --ref-format=files`", shell_word(path))
             }
             GitError::Sha256 { .. } => {
                 "only sha1 repositories are supported; run overnight in one made with `git init --object-format=sha1`"
@@ -91,7 +91,7 @@ impl GitError {
                 format!("rename it with `git branch -m {taken} <another name>`")
             }
             GitError::CheckedOut { worktree, .. } => {
-                format!("switch to another branch with `git -C {} switch <branch>`", worktree.display())
+                format!("switch to another branch with `git -C {} switch <branch>`", shell_word(worktree))
             }
             GitError::Locked { path } => format!(
                 "wait for the other git command; if none is running, a crashed one left it: remove {}",
@@ -107,9 +107,9 @@ impl GitError {
                 format!("look for its last value with `git reflog {name}` and set it with `git update-ref`")
             }
             GitError::SubmoduleWithoutCommit { path, .. } => {
-                format!("run `git submodule update --init {}`", path.display())
+                format!("run `git submodule update --init {}`", shell_word(path))
             }
-            GitError::LfsChanged { path } => format!("run `git lfs checkout {}`", path.display()),
+            GitError::LfsChanged { path } => format!("run `git lfs checkout {}`", shell_word(path)),
             GitError::Missing { .. } => {
                 "in a partial or shallow clone, fetch it with `git fetch --refetch`; else run `git fsck`".into()
             }
@@ -141,6 +141,16 @@ impl GitError {
 
     pub(super) fn git(what: &'static str, path: impl AsRef<Path>) -> impl FnOnce(gix::Error) -> GitError {
         move |source| GitError::Git { what, path: path.as_ref().to_owned(), source: Box::new(source) }
+    }
+}
+
+/// A path as it can be pasted into a shell.
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@=".contains(c);
+    match text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 

@@ -35,7 +35,7 @@ mod visit;
 
 pub use checkout::{Dirty, How};
 pub use copy::{Changes, Copy};
-pub use error::GitError;
+pub use error::{GitError, shell_word};
 pub use folder::{make_folder, wipe};
 pub use gix::ObjectId;
 pub use plan::CommitPlan;

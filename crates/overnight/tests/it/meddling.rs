@@ -184,12 +184,40 @@ fn a_baseline_branch_that_was_deleted_comes_back_too() {
     repo.assert_sound();
 }
 
+#[test]
+fn a_folder_with_spaces_in_its_name_makes_hints_that_can_be_pasted() {
+    let temp = tempfile::tempdir().unwrap();
+    let repo = Repo::at(temp.path().canonicalize().unwrap().join("it's a folder"), Some(temp));
+    for file in ["overnight.toml", "knobs.py", "score.sh"] {
+        repo.write(file, &Repo::new().read(file));
+    }
+    repo.commit("base").run(2);
+    repo.git(&["branch", "-D", "overnight/main"]);
+    let deleted = repo.overnight(&["run"]).ended(3);
+    follow_hint(&repo, &deleted.stderr);
+    repo.run(1);
+    repo.assert_sound();
+}
+
+#[test]
+fn a_lock_of_another_git_command_at_the_moment_of_a_keep() {
+    let Slow { repo, engine } = slow();
+    let lock = repo.dir().join(".git/refs/heads/overnight/main.lock");
+    fs::write(&lock, "").unwrap();
+    go(&repo);
+    engine.wait().ended(3).says("main.lock is locked by another program");
+    assert!(lock.exists());
+    fs::remove_file(lock).unwrap();
+    repo.run(1);
+    repo.assert_sound();
+    assert_eq!(repo.experiment(2)["commit"], repo.git(&["rev-parse", "overnight/main"]).as_str());
+}
+
 /// Does what the last command of a hint says, as a person would paste it.
 #[track_caller]
 fn follow_hint(repo: &Repo, said: &str) {
     let hint = said.lines().find(|line| line.starts_with("hint:")).unwrap_or_else(|| panic!("no hint in {said}"));
     let command = hint.split('`').nth_back(1).unwrap();
-    let words: Vec<&str> = command.split(' ').collect();
-    assert_eq!(words[0], "git", "{command}");
-    repo.git(&words[1..]);
+    assert!(command.starts_with("git "), "{command}");
+    repo.shell(command);
 }

@@ -124,6 +124,12 @@ impl Repo {
         Ran::of(self.hermetic(Command::new("git")).args(args).output().unwrap())
     }
 
+    /// Runs a command line in the checkout; it has to work.
+    pub(crate) fn shell(&self, command: &str) {
+        let ran = Ran::of(self.hermetic(Command::new("sh")).args(["-c", command]).output().unwrap());
+        assert_eq!(ran.code, Some(0), "{command}: {ran}");
+    }
+
     /// The binary with arguments, ready to be started in the checkout.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.hermetic(Command::new(env!("CARGO_BIN_EXE_overnight")));
@@ -209,7 +215,7 @@ impl fmt::Display for Ran {
 fn masks(root: &Path) -> SettingsBindDropGuard {
     let mut settings = insta::Settings::clone_current();
     for (pattern, mask) in [
-        (root.to_str().unwrap(), "[TEMP]"),
+        (escaped(root).as_str(), "[TEMP]"),
         (r"\b[0-9a-f]{64}\b", "[HASH]"),
         (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
         (r"\([0-9a-f]{10}\b", "([SHORT]"),
@@ -224,4 +230,12 @@ fn masks(root: &Path) -> SettingsBindDropGuard {
         settings.add_filter(pattern, mask);
     }
     settings.bind_to_scope()
+}
+
+/// A path as a pattern that matches itself.
+fn escaped(path: &Path) -> String {
+    let text = path.to_str().unwrap();
+    text.chars()
+        .map(|c| if c.is_alphanumeric() || "/-_".contains(c) { c.to_string() } else { format!("[{c}]") })
+        .collect()
 }
