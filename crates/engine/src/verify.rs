@@ -6,7 +6,7 @@ use overnight_model::{CommitId, ExperimentId, State, Verdict};
 use thiserror::Error;
 
 use crate::dispatch::Fault;
-use crate::ledger::{Discrepancy, LedgerError, Reader, verify_ledger};
+use crate::ledger::{Discrepancy, LedgerError, Reader, verify_reader};
 use crate::load::Site;
 use crate::plans;
 use crate::workspace::{GitError, Store, UserRepo, oid};
@@ -47,15 +47,31 @@ impl From<LedgerError> for Mismatch {
     }
 }
 
+/// How often to look again at a study that an engine is changing meanwhile.
+const LOOKS: u32 = 50;
+
 /// Checks one study from its first event to its branch.
 pub fn verify(site: &Site) -> Result<Sound, Mismatch> {
-    let verified = verify_ledger(&site.state())?;
+    let mut look = 1;
+    loop {
+        let reader = Reader::snapshot(&site.state())?;
+        let end = reader.end()?;
+        match verify_at(site, &reader) {
+            // Git may be ahead of the moment at which the ledger was read.
+            Err(_) if look < LOOKS && Reader::open(&site.state())?.end()? > end => look += 1,
+            found => return found,
+        }
+    }
+}
+
+fn verify_at(site: &Site, reader: &Reader) -> Result<Sound, Mismatch> {
+    let verified = verify_reader(reader)?;
     let user = UserRepo::discover(&site.dir)?;
     let state = &verified.state;
     check_branch(&user, &site.study, state)?;
     check_locked(&user, state)?;
     let store = Store::open_or_init(&site.state().join("store.git"), &user)?;
-    let commits = check_commits(&Reader::open(&site.state())?, &store, &user, state)?;
+    let commits = check_commits(reader, &store, &user, state)?;
     Ok(Sound { events: verified.events, experiments: verified.experiments, blobs: verified.blobs, commits })
 }
 
@@ -92,7 +108,8 @@ fn check_commits(reader: &Reader, store: &Store, user: &UserRepo, state: &State)
         let (Some(commit), experiment) = (row.commit, row.experiment) else { continue };
         let wanted = oid(&commit)?;
         let found = refs.get(&experiment.0);
-        if found != Some(&wanted) {
+        // Between a recorded keep and its branch the ref is at the proposal or at the kept commit.
+        if found != Some(&wanted) && state.unadvanced != Some(experiment) {
             let found = found.map_or_else(|| "gone".to_owned(), ToString::to_string);
             return Err(Mismatch::Ref { experiment, commit, found });
         }

@@ -39,8 +39,12 @@ pub enum Discrepancy {
 
 /// Checks one ledger from its first event to its last; names the first thing that does not agree.
 pub fn verify_ledger(dir: &Path) -> Result<Verified, Discrepancy> {
-    let reader = Reader::open(dir)?;
-    sound_database(&reader)?;
+    verify_reader(&Reader::snapshot(dir)?)
+}
+
+/// The same of a ledger that is open already.
+pub fn verify_reader(reader: &Reader) -> Result<Verified, Discrepancy> {
+    sound_database(reader)?;
     let mut state = State::default();
     let mut rows: BTreeMap<ExperimentId, Row> = BTreeMap::new();
     let mut verdicts: BTreeMap<ExperimentId, u32> = BTreeMap::new();
@@ -71,7 +75,7 @@ pub fn verify_ledger(dir: &Path) -> Result<Verified, Discrepancy> {
         return Err(Discrepancy::Verdicts { experiment, found });
     }
     let experiments = rows.keys().filter(|id| !id.is_baseline()).count() as u64;
-    same_rows(&reader, rows)?;
+    same_rows(reader, rows)?;
     if reader.summary()? != state.summary() {
         return Err(Discrepancy::Summary);
     }

@@ -14,7 +14,7 @@ mod writer;
 
 pub use blobs::SMALL_BLOB;
 pub use chain::ChainHash;
-pub use check::{Discrepancy, Verified, verify_ledger};
+pub use check::{Discrepancy, Verified, verify_ledger, verify_reader};
 pub use filesystem::network_filesystem;
 pub use format::FormatVersion;
 pub use reader::{Reader, StoredEvent};

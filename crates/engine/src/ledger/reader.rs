@@ -32,6 +32,19 @@ impl Reader {
         Ok(Reader { db, dir: dir.to_owned() })
     }
 
+    /// Opens the ledger as it is at this moment: what an engine adds meanwhile is not seen.
+    pub fn snapshot(dir: &Path) -> Result<Reader, LedgerError> {
+        let reader = Reader::open(dir)?;
+        reader.db.execute_batch("BEGIN").map_err(|e| reader.failed(e))?;
+        Ok(reader)
+    }
+
+    /// The number of the last event; 0 where there is none.
+    pub fn end(&self) -> Result<u64, LedgerError> {
+        let last = self.db.query_row("SELECT max(seq) FROM events", [], |row| row.get::<_, Option<i64>>(0));
+        Ok(last.map_err(|e| self.failed(e))?.unwrap_or(0) as u64)
+    }
+
     /// The ledger in `dir`, if there is one: a file without tables was left by an engine that was killed as it began.
     pub fn find(dir: &Path) -> Result<Option<Reader>, LedgerError> {
         let path = dir.join("ledger.db");

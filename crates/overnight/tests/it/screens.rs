@@ -1,6 +1,6 @@
 //! Whole screens of a study that goes well.
 
-use crate::support::Repo;
+use crate::support::{Repo, until};
 
 #[test]
 fn a_study_with_the_tuner_from_the_first_run_to_verify() {
@@ -418,4 +418,34 @@ fn several_slots_run_side_by_side() {
     insta::assert_snapshot!(repo.ok(&["run", "--slots", "3", "--experiments", "6", "--no-tui"]).stderr.lines().next().unwrap(), @"overnight · study main · loss (lower is better) · budget 10s · agent tuner · 3 slots");
     assert_eq!(repo.status()["experiments"], 6);
     repo.assert_sound();
+}
+
+#[test]
+fn a_run_can_be_looked_at_while_it_goes_on() {
+    let repo = Repo::new();
+    repo.write("knobs.py", "x = 1000\ny = 0.5\n").commit("far from the best");
+    let mut engine = repo.start(&["run", "--no-tui", "--slots", "2", "--experiments", "40"]);
+    until("the first verdict", || repo.events("judged") > 0);
+    while !engine.has_ended() {
+        repo.ok(&["status"]);
+        repo.ok(&["log"]);
+        repo.ok(&["show", "champion"]);
+        repo.ok(&["verify"]);
+    }
+    engine.wait().ended(0);
+    assert!(repo.status()["kept"].as_u64().unwrap() > 5, "a study without keeps shows little");
+    repo.assert_sound();
+}
+
+#[test]
+fn a_study_in_a_linked_worktree_has_its_state_there_and_its_branch_with_the_others() {
+    let repo = Repo::new();
+    let linked = repo.beside("linked");
+    let path = linked.to_str().unwrap();
+    repo.git(&["worktree", "add", "-q", "-b", "side", path]);
+    repo.ok(&["-C", path, "run", "--experiments", "2", "--no-tui"]);
+    repo.ok(&["-C", path, "verify"]);
+    assert!(linked.join(".overnight/main/ledger.db").exists() && !repo.dir().join(".overnight").exists());
+    assert_eq!(repo.git(&["-C", path, "status", "--porcelain"]), "");
+    repo.overnight(&["run"]).ended(3).says("the branch overnight/main exists already");
 }

@@ -15,6 +15,12 @@ a=$(sed -n "s/^a = //p" knobs.py); b=$(sed -n "s/^b = //p" knobs.py)
 echo "$a $b" | awk '{ print "loss: " ($1-30)*($1-30) + ($2-40)*($2-40) }'
 "#;
 
+/// Proposes anything, and forgets a child.
+const AGENT: &str = r#"sleep 1000 > /dev/null 2>&1 &
+n=$(od -An -N2 -tu2 /dev/urandom)
+sed "s/^a = .*/a = $((n % 60))/; s/^c = .*/c = $n/" knobs.py > $TMPDIR/new; cat $TMPDIR/new > knobs.py; echo "a is $((n % 60))"
+"#;
+
 /// A small generator: the same seed gives the same storm.
 struct Dice(u64);
 
@@ -26,11 +32,12 @@ impl Dice {
 }
 
 /// One storm; `STORM_SEED` has another one, or a failed one again.
-fn storm(seed: u64, slots: &str, rounds: u32) {
+fn storm(seed: u64, slots: &str, rounds: u32, more: &str) {
     let seed = std::env::var("STORM_SEED").map_or(seed, |seed| seed.parse().unwrap());
     let mut dice = Dice(seed);
     let repo = Repo::scored_by(SCORE);
-    repo.write("knobs.py", "a = 10\nb = 90\nc = 0.5\nd = 0.25\n").write("notes.txt", "mine\n").commit("knobs");
+    repo.write("knobs.py", "a = 10\nb = 90\nc = 0.5\nd = 0.25\n").write("notes.txt", "mine\n");
+    repo.write("agent.sh", AGENT).triplet(more).commit("knobs");
     repo.write("notes.txt", "stashed\n").git(&["stash", "-q"]);
     repo.program(".git/hooks/post-commit", "#!/bin/sh\ntouch hooked\n");
     repo.program(".git/hooks/reference-transaction", "#!/bin/sh\ntouch hooked\n");
@@ -59,6 +66,9 @@ fn storm(seed: u64, slots: &str, rounds: u32) {
         let ran = engine.wait();
         assert!(ran.code.is_none() || ran.code == Some(1), "round {round} of seed {seed}\n{ran}");
         until("the trials to be gone", || repo.strays().is_empty());
+        // Sound at any moment, also half-way through a keep; or not begun.
+        let verified = repo.overnight(&["verify"]);
+        assert!(matches!(verified.code, Some(0 | 2)), "round {round} of seed {seed}\n{verified}");
         // What was acknowledged stays as it was.
         for row in repo.log() {
             let Some(verdict) = row["verdict"].as_str() else { continue };
@@ -87,12 +97,19 @@ fn storm(seed: u64, slots: &str, rounds: u32) {
 
 #[test]
 fn one_slot() {
-    storm(1, "1", 25);
+    storm(1, "1", 25, "");
 }
 
 #[test]
 fn three_slots() {
-    storm(2, "3", 25);
+    storm(2, "3", 25, "");
+}
+
+#[test]
+fn two_slots_with_an_agent_and_guards() {
+    let more = "[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"\n\
+                [[guard]]\nrun = \"sleep 0.01\"\nwhen = \"first\"\n[[guard]]\nrun = \"setsid sleep 1000 & sleep 0.01\"";
+    storm(3, "2", 20, more);
 }
 
 #[test]
