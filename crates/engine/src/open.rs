@@ -98,6 +98,7 @@ pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenE
     let head = user.head()?;
     if !site.state().join("ledger.db").exists() {
         spec_at(site, &user, &text, head)?;
+        check_branch(&user, site, &State::default())?;
     }
     let lock = Lock::take(user.common_dir(), &site.study, me)?;
     user.exclude(&state_pattern(&user, site))?;

@@ -170,6 +170,7 @@ fn branches_and_locks_in_the_way() {
     hint: rename it with `git branch -m overnight/main NAME`, or delete it, or begin a study of another name
     --- exit code 3
     ");
+    assert!(!repo.dir().join(".overnight").exists(), "nothing was made");
     repo.git(&["branch", "-D", "overnight/main"]);
     repo.run(1);
     repo.assert_sound();
