@@ -206,6 +206,43 @@ fn a_reader_who_has_seen_enough_ends_nothing_badly() {
 }
 
 #[test]
+fn a_run_goes_on_when_nobody_reads_its_lines() {
+    let repo = Repo::new();
+    let mut command = repo.command(&["run", "--no-tui", "--experiments", "3"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop((child.stdout.take(), child.stderr.take()));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(repo.status()["experiments"], 3);
+    repo.assert_sound();
+}
+
+#[test]
+fn a_log_is_a_page_unless_more_is_asked_for() {
+    let repo = Repo::scored_by("echo loss: 4\n");
+    repo.write("knobs.py", "a = 0.5\nb = 0.25\n").commit("enough to tune");
+    repo.run(22);
+    let lines = |args: &[&str]| repo.ok(args).stdout.lines().count();
+    let page = repo.ok(&["log"]).says("`overnight log --all` shows all of them");
+    assert_eq!(page.stdout.lines().count(), 21);
+    assert_eq!((lines(&["log", "-n", "3"]), lines(&["log", "--all"]), lines(&["log", "-n", "0"])), (4, 24, 1));
+    assert_eq!((lines(&["log", "--json"]), lines(&["log", "--json", "-n", "5"])), (23, 5));
+    repo.overnight(&["log", "-n", "3", "--all"]).ended(2).says("cannot be used with");
+}
+
+#[test]
+fn what_agents_and_programs_say_cannot_move_the_cursor() {
+    let repo =
+        Repo::with_agent("echo 'x = 3' > knobs.py; printf 'a \\033[31mred\\033[0m idea\\007\\n' > $OVERNIGHT_NOTE\n");
+    repo.write("score.sh", "printf '\\033[2J\\033]0;title\\007loss: 4\\n'; printf 'loss: 4\\n'\n").commit("escapes");
+    let ran = repo.run(1);
+    let screens = [ran, repo.ok(&["log"]), repo.ok(&["show", "1"]), repo.ok(&["show", "1", "--output"])];
+    for screen in screens {
+        assert!(!screen.to_string().contains(['\x1b', '\x07']), "{screen}");
+    }
+    assert_eq!(repo.experiment(1)["description"], "a [31mred[0m idea");
+}
+
+#[test]
 fn a_folder_that_cannot_be_written() {
     let repo = Repo::new();
     // Root writes everywhere, so something is in the way instead.

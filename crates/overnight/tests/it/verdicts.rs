@@ -76,21 +76,26 @@ fn a_gain_below_min_gain_is_discarded() {
 
 #[test]
 fn crashed_and_timed_out() {
-    let repo = planned(&["echo 'x = oops' > knobs.py", "echo 'x = slow' > knobs.py", "echo 'x = kill' > knobs.py"]);
+    let ideas = ["oops", "slow", "kill", "stubborn", "stopped"].map(|idea| format!("echo 'x = {idea}' > knobs.py"));
+    let repo = planned(&ideas.each_ref().map(String::as_str));
     repo.write(
         "score.sh",
         "grep -q oops knobs.py && { echo Traceback; exit 7; }\ngrep -q slow knobs.py && sleep 1000\n\
-         grep -q kill knobs.py && kill -SEGV $$\necho loss: 4\n",
+         grep -q kill knobs.py && kill -SEGV $$\n\
+         grep -q stubborn knobs.py && { trap '' TERM INT; while :; do sleep 1000; done; }\n\
+         grep -q stopped knobs.py && kill -STOP $$\necho loss: 4\n",
     );
     repo.write("overnight.toml", &repo.read("overnight.toml").replace("\"10s\"", "\"1s\"\nkill = \"2s\""));
     repo.commit("fragile");
-    let found = outcome(&repo, 3);
+    let found = outcome(&repo, 5);
     assert_eq!(
         pairs(&found),
         [
             ("crashed", "exit code 7"),
             ("timed_out", "killed at its limit of 2s"),
             ("crashed", "exit code 139 (SIGSEGV)"),
+            ("timed_out", "killed at its limit of 2s"),
+            ("timed_out", "killed at its limit of 2s"),
         ]
     );
     insta::assert_snapshot!(repo.ok(&["show", "1"]), @"
