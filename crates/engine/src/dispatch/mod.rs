@@ -114,7 +114,10 @@ impl<M: Machine> Dispatch<M> {
             for step in steps {
                 match step {
                     Step::Stop(reason) => return Ok(reason),
-                    step => arrivals.extend(self.act(step)?),
+                    step => {
+                        let arrived = self.act(step, &arrivals)?;
+                        arrivals.extend(arrived);
+                    }
                 }
             }
             arrivals.extend(self.take_offer());
@@ -183,10 +186,11 @@ impl<M: Machine> Dispatch<M> {
         Ok(())
     }
 
-    /// Does one step. What is known at once comes back as an arrival for the next turn.
-    fn act(&mut self, step: Step) -> Result<Option<Arrival>, Fault> {
+    /// Does one step. What is known at once comes back as an arrival for the next turn; `arrived` is what the
+    /// steps before it gave.
+    fn act(&mut self, step: Step, arrived: &[Arrival]) -> Result<Option<Arrival>, Fault> {
         match step {
-            Step::Ask { experiment, .. } => return self.ask(experiment),
+            Step::Ask { experiment, .. } => return self.ask(experiment, arrived),
             Step::StartTrial { trial, experiment, seed, slot, .. } => {
                 let contents = self.contents_of(experiment)?;
                 self.machine.act(Action::Trial { trial, experiment, seed, slot, contents })?;
@@ -205,11 +209,11 @@ impl<M: Machine> Dispatch<M> {
         Ok(None)
     }
 
-    fn ask(&mut self, experiment: ExperimentId) -> Result<Option<Arrival>, Fault> {
+    fn ask(&mut self, experiment: ExperimentId, arrived: &[Arrival]) -> Result<Option<Arrival>, Fault> {
         let champion = self.study.state().champion.unwrap_or(ExperimentId::BASELINE);
         let contents = self.contents_of(champion)?;
         match &self.study.spec().agent.kind {
-            AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, contents))),
+            AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, contents, arrived))),
             AgentKind::Command(_) => {
                 let brief = self.brief(experiment);
                 self.machine.act(Action::Ask { experiment, brief, contents })?;
@@ -219,7 +223,7 @@ impl<M: Machine> Dispatch<M> {
     }
 
     /// The tuner is a pure function of the champion and of what was tried: it answers at once.
-    fn ask_tuner(&self, experiment: ExperimentId, champion: Contents) -> Arrival {
+    fn ask_tuner(&self, experiment: ExperimentId, champion: Contents, arrived: &[Arrival]) -> Arrival {
         let state = self.study.state();
         // It sees the part of each file that may change, and nothing that is not text.
         let mut ranges = HashMap::new();
@@ -243,8 +247,19 @@ impl<M: Machine> Dispatch<M> {
             }
             contents
         };
-        let mut known = |changed: &[(String, String)]| state.tried(&with(changed).id()).is_some();
-        match tuner::propose(&files, &state.tuned(), state.seed ^ experiment.0, &mut known) {
+        // Ideas of this very turn are not in the state yet, and two slots must not get the same one.
+        let (mut history, mut given) = (state.tuned(), Vec::new());
+        for arrival in arrived {
+            if let Arrival::Proposal { contents, edits, .. } = arrival {
+                history.push(tuner::Tried { edits: edits.clone(), outcome: None });
+                given.push(contents.id());
+            }
+        }
+        let mut known = |changed: &[(String, String)]| {
+            let id = with(changed).id();
+            state.tried(&id).is_some() || given.contains(&id)
+        };
+        match tuner::propose(&files, &history, state.seed ^ experiment.0, &mut known) {
             Some(idea) => Arrival::Proposal {
                 experiment,
                 contents: with(&idea.files),
