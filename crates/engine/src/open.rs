@@ -179,16 +179,16 @@ fn check_branch(user: &UserRepo, site: &Site, state: &State) -> Result<BranchSta
     let champion = state.champion().and_then(|champion| champion.commit.clone());
     let (Some(expected), Some(experiment)) = (champion, state.champion) else {
         // A recorded baseline whose branch was made just before a crash is found again by the keep itself.
-        let baseline = state.segment.as_ref().map(|facts| facts.baseline.0.clone());
+        let baseline = state.segment.as_ref().map(|facts| oid(&facts.baseline)).transpose()?;
         return match head {
-            Some(found) if state.unadvanced.is_none() || Some(found.to_string()) != baseline => {
+            Some(found) if state.unadvanced.is_none() || Some(found) != baseline => {
                 Err(OpenError::ForeignBranch { branch, state: site.state() })
             }
             _ => Ok(BranchState::None),
         };
     };
     match head {
-        Some(found) if found.to_string() == expected.0 => Ok(BranchState::Ours),
+        Some(found) if found == oid(&expected)? => Ok(BranchState::Ours),
         // A crash between the branch and its event: the keep is done again and finds its own commit, or stops.
         Some(_) if state.unadvanced.is_some() => Ok(BranchState::Ours),
         found => Err(elsewhere(site, expected, experiment, found)),

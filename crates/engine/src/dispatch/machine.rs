@@ -34,6 +34,7 @@ pub trait Machine {
 
 /// Work to start.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one is made at a time and moved once")]
 pub enum Action {
     Ask { experiment: ExperimentId, brief: Brief, contents: Contents },
     Trial { trial: TrialId, experiment: ExperimentId, seed: Seed, slot: Slot, contents: Contents },

@@ -10,7 +10,7 @@ pub(crate) use place::{Order, Place, Ran, describe, read_left};
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use overnight_model::event::{AttemptFailure, Loss};
@@ -122,10 +122,7 @@ impl Machine for Local {
         let inbox = &self.arrivals.1;
         let first = match until {
             None => inbox.recv().ok(),
-            Some(until) => match inbox.recv_timeout(until.since(clock::now()).into()) {
-                Ok(message) => Some(message),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-            },
+            Some(until) => inbox.recv_timeout(until.since(clock::now()).into()).ok(),
         };
         let rest = std::iter::from_fn(|| inbox.try_recv().ok());
         let take = |message| match message {
