@@ -1,4 +1,5 @@
 //! The only place that reads a clock.
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "this is the one place")]
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

@@ -8,6 +8,11 @@ pub mod load;
 pub mod lock;
 pub mod open;
 pub mod plans;
+#[expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the one place that starts processes and keeps their deadlines"
+)]
 pub mod process;
 pub mod verify;
 pub mod worker;

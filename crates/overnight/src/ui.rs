@@ -2,7 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use overnight_engine::clock::Stopwatch;
 
 use crate::error::CliError;
 
@@ -46,7 +48,7 @@ pub(crate) struct Live {
 
 struct Shown {
     text: String,
-    since: Instant,
+    since: Stopwatch,
     ended: bool,
 }
 
@@ -59,7 +61,7 @@ impl Live {
         if !wanted || !io::stderr().is_terminal() {
             return Live { shown: None };
         }
-        let shown = Arc::new(Mutex::new(Shown { text: String::new(), since: Instant::now(), ended: false }));
+        let shown = Arc::new(Mutex::new(Shown { text: String::new(), since: Stopwatch::start(), ended: false }));
         let drawn = shown.clone();
         std::thread::spawn(move || {
             loop {
@@ -92,7 +94,7 @@ impl Live {
         if let Some(shown) = &self.shown {
             let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
             if shown.text != text {
-                (shown.text, shown.since) = (text.to_owned(), Instant::now());
+                (shown.text, shown.since) = (text.to_owned(), Stopwatch::start());
             }
             shown.draw();
         }

@@ -1,4 +1,5 @@
 //! The only place that reads the environment.
+#![expect(clippy::disallowed_methods, reason = "this is the one place")]
 
 /// What a child may know of the environment it was started from: where tools are, and how people write numbers and
 /// dates. Everything else may hold a secret.
