@@ -1,4 +1,5 @@
 //! The command line.
+#![allow(rustdoc::invalid_html_tags, reason = "clap shows these lines as they are written")]
 
 use std::path::PathBuf;
 
