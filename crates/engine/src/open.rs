@@ -132,7 +132,7 @@ pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenE
         }
     }
     if let Some(facts) = known {
-        note_locked_changes(&user, baseline, head, facts, &mut notes)?;
+        note_locked_changes(&user, &unlocked(&user, site, &spec), (baseline, head), facts, &mut notes)?;
     }
     let branch_state = check_branch(&user, site, &state)?;
     let store = Store::open_or_init(&site.state().join("store.git"), &user)?;
@@ -225,13 +225,18 @@ fn spec_at(site: &Site, user: &UserRepo, text: &str, commit: ObjectId) -> Result
     load::parse(&triplet, &Tree { tracked: &tracked, exists: &exists }).map_err(OpenError::Problems)
 }
 
-/// Files that differ from the last commit. The triplet is compared by what it says, and the program is never locked.
+/// Files that differ from the last commit.
 fn dirty_locked(user: &UserRepo, site: &Site, spec: &Spec) -> Result<Vec<Dirty>, OpenError> {
-    let folder = user.prefix(&site.dir);
-    let (triplet, program) = (folder.join(site.triplet_name()), folder.join(&spec.program));
+    let unlocked = unlocked(user, site, spec);
     let mut files = user.dirty()?;
-    files.retain(|file| file.path != triplet && file.path != program);
+    files.retain(|file| !unlocked.contains(&file.path));
     Ok(files)
+}
+
+/// The triplet is compared by what it says, and the program is never locked.
+fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> [PathBuf; 2] {
+    let folder = user.prefix(&site.dir);
+    [folder.join(site.triplet_name()), folder.join(&spec.program)]
 }
 
 /// Whether a file of the checkout is what it was in a commit, as it is after `--snapshot`.
@@ -243,15 +248,16 @@ fn is_as_in(user: &UserRepo, commit: ObjectId, path: &Path) -> bool {
 /// A study goes on with its baseline's locked files; that the person's have moved on is worth a word.
 fn note_locked_changes(
     user: &UserRepo,
-    baseline: ObjectId,
-    head: ObjectId,
+    unlocked: &[PathBuf],
+    (baseline, head): (ObjectId, ObjectId),
     facts: &SegmentFacts,
     notes: &mut Vec<String>,
 ) -> Result<(), OpenError> {
     if baseline == head {
         return Ok(());
     }
-    let changed = user.changed(baseline, head, &facts.surface)?;
+    let mut changed = user.changed(baseline, head, &facts.surface)?;
+    changed.retain(|path| !unlocked.contains(path));
     if let [first, rest @ ..] = changed.as_slice() {
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         let first = first.display();

@@ -24,10 +24,7 @@ struct Driver {
 fn spec() -> Spec {
     Spec {
         study: "main".into(),
-        surface: Surface {
-            files: vec![SurfaceFile { path: "f".into(), part: Part::Whole }],
-            max_lines_changed: None,
-        },
+        surface: Surface { files: vec![SurfaceFile { path: "f".into(), part: Part::Whole }], max_lines_changed: None },
         program: "program.md".into(),
         metric: Metric {
             name: "loss".into(),
