@@ -132,7 +132,7 @@ fn show(live: &Live, event: &Event, state: &State) {
         }
         What::Asked { experiment, agent, .. } => live.now(&format!("experiment {experiment}: {agent} is thinking")),
         What::TrialStarted { trial, experiment, .. } => {
-            live.now(&format!("experiment {experiment}: trial {trial} is running"));
+            live.now(&format!("{}: trial {trial} is running", term::whose(*experiment)));
         }
         What::GuardStarted { experiment, .. } => live.now(&format!("experiment {experiment}: a guard is running")),
         _ => {}

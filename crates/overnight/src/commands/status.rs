@@ -32,10 +32,7 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     lines.push(format!("so far     {}", term::counts(&summary)));
     for running in summary.running.iter().filter(|_| holder.is_some()) {
         let since = term::local_time(running.started_at);
-        let whose = match running.experiment.is_baseline() {
-            true => "the baseline".to_owned(),
-            false => format!("experiment {}", running.experiment),
-        };
+        let whose = term::whose(running.experiment);
         lines.push(format!("running    trial {} of {whose} since {since}", running.trial));
     }
     if let Some(reason) = summary.stopped.as_ref().filter(|_| holder.is_none()) {

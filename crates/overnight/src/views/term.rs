@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 use overnight_model::event::StopReason;
 use overnight_model::study::{Row, Summary};
 use overnight_model::units::short_number;
-use overnight_model::{Goal, Timestamp, Verdict};
+use overnight_model::{ExperimentId, Goal, Timestamp, Verdict};
 
 /// How far the numbers can be trusted, in one line.
 pub(crate) fn trust(assurance: &str, sandbox: &str, seeds: u32) -> String {
@@ -29,6 +29,14 @@ pub(crate) fn row_line(row: &Row) -> String {
     };
     let why = if row.description.is_empty() { row.reason.clone().unwrap_or_default() } else { why };
     format!("{:>5}  {verdict:<14} {metric:>12} {:>12}  {}", row.experiment, gain(row), crate::ui::printable(&why))
+}
+
+/// An experiment in a sentence.
+pub(crate) fn whose(experiment: ExperimentId) -> String {
+    match experiment.is_baseline() {
+        true => "the baseline".to_owned(),
+        false => format!("experiment {experiment}"),
+    }
 }
 
 pub(crate) fn header_line(metric: &str) -> String {
