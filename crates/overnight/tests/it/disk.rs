@@ -12,12 +12,23 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// `None` where this user may not mount anything.
-    fn mount(megabytes: u32) -> Option<SmallDisk> {
+    /// `None` where the test has nothing to do here: it ran in namespaces of its own, or this user may have none.
+    fn mount(test: &str) -> Option<SmallDisk> {
         let dir = tempfile::Builder::new().prefix("overnight-disk-").tempdir().unwrap();
-        let size = format!("size={megabytes}m");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "none"]).arg(dir.path()).status();
-        mounted.is_ok_and(|status| status.success()).then_some(SmallDisk { dir })
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64m", "none"]).arg(dir.path()).output();
+        if mount.is_ok_and(|output| output.status.success()) {
+            return Some(SmallDisk { dir });
+        }
+        let is_possible = Command::new("unshare").args(["-Urm", "true"]).output().is_ok_and(|o| o.status.success());
+        if is_possible && std::env::var_os("IN_NAMESPACES").is_none() {
+            let program = std::env::current_exe().unwrap();
+            let mut again = Command::new("unshare");
+            again.arg("-Urm").arg(program).args(["--exact", test, "--nocapture"]).env("IN_NAMESPACES", "1");
+            assert!(again.status().unwrap().success());
+        } else {
+            eprintln!("skipped: this user may not mount a file system");
+        }
+        None
     }
 
     /// Takes all the room there is, to the last byte.
@@ -45,10 +56,7 @@ impl Drop for SmallDisk {
 
 #[test]
 fn a_disk_that_fills_up_during_a_run() {
-    let Some(disk) = SmallDisk::mount(64) else {
-        eprintln!("skipped: this user may not mount a file system");
-        return;
-    };
+    let Some(disk) = SmallDisk::mount("disk::a_disk_that_fills_up_during_a_run") else { return };
     let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
     let study = Repo::new();
     for file in ["overnight.toml", "score.sh"] {
@@ -79,9 +87,36 @@ fn a_disk_that_fills_up_during_a_run() {
 }
 
 #[test]
+fn a_baseline_that_cannot_be_measured_ends_the_run_and_is_measured_again() {
+    let Some(disk) = SmallDisk::mount("disk::a_baseline_that_cannot_be_measured_ends_the_run_and_is_measured_again")
+    else {
+        return;
+    };
+    let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
+    repo.write("overnight.toml", &Repo::new().read("overnight.toml")).write("knobs.py", "x = 5\n");
+    repo.write("score.sh", "head -c 100000000 /dev/zero > big\necho loss: 4\n").commit("base");
+    insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(1), @"
+    --- to people
+    overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
+    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+        #  verdict                loss         gain  what (why)
+
+    baseline   loss not measured yet  ([SHORT])
+    noise      unknown so far
+    so far     0 experiments
+    trust: cooperative · sandbox none · no repeats yet · no holdout
+    stopped: the engine failed three times in a row; the last: the command filled the disk
+    next       git log overnight/main · overnight log · overnight show champion
+    --- exit code 1
+    ");
+    repo.write("score.sh", "echo loss: 4\n").commit("mended");
+    repo.run(1);
+    repo.assert_sound();
+}
+
+#[test]
 fn trials_that_fill_the_disk_are_given_up_and_leave_room_again() {
-    let Some(disk) = SmallDisk::mount(64) else {
-        eprintln!("skipped: this user may not mount a file system");
+    let Some(disk) = SmallDisk::mount("disk::trials_that_fill_the_disk_are_given_up_and_leave_room_again") else {
         return;
     };
     let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
