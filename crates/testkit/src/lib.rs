@@ -1,1 +1,3 @@
-//! testkit
+//! What tests of `overnight` share: hermetic repositories, and the seeded simulator.
+
+pub mod repo;
