@@ -1,3 +1,4 @@
 //! What tests of `overnight` share: hermetic repositories, and the seeded simulator.
 
 pub mod repo;
+pub mod sim;

@@ -1,0 +1,455 @@
+//! The seeded simulator: the real study, loop, ledger, opening, recovery and git, on a machine whose time,
+//! work and crashes follow from a seed.
+//!
+//! An engine is killed by unwinding out of the middle of it, with the ledger's files copied first and put back
+//! after everything was dropped; so neither a destructor nor SQLite's own closing can tidy up. A power loss also
+//! takes what was not synced: the sectors of an append that had not returned, and anything in the store.
+
+mod disk;
+mod machine;
+mod people;
+mod random;
+mod referee;
+mod setup;
+mod world;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use overnight_engine::dispatch::{Dispatch, Fault, Offer};
+use overnight_engine::ledger::{ChainHash, Reader, verify_ledger};
+use overnight_engine::load::{Site, locate};
+use overnight_engine::lock::Holder;
+use overnight_engine::open::{self, OnDirty, Opened};
+use overnight_engine::verify;
+use overnight_engine::workspace::{UserRepo, oid};
+use overnight_model::event::{RunFacts, Scope, StopReason};
+use overnight_model::proposal::Contents;
+use overnight_model::verdict::Group;
+use overnight_model::{Event, ExperimentId, State, Study, Timestamp, Verdict, What};
+
+pub use setup::{Faults, Limits, Setup};
+pub use world::{KEEP_STAGES, KeepStage, Passed, Point};
+
+use machine::{Shared, Simulated};
+use referee::Stored;
+use setup::STUDY;
+use world::{Crash, World, Wreck};
+
+use crate::repo::{Repo, git_in};
+
+/// A study that needs more engines than this is not getting anywhere.
+const MOST_LIVES: u32 = 400;
+
+/// One simulated study.
+pub struct Simulation {
+    repo: Repo,
+    site: Site,
+    world: Shared,
+    lives: u32,
+    crashes: u32,
+    /// The engine before this one did not end well.
+    recovers: bool,
+    /// The checkout before anything ran.
+    checkout: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+/// What a study came to.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Experiments with a verdict, the baseline aside.
+    pub experiments: u64,
+    pub verdicts: BTreeMap<&'static str, u64>,
+    pub lives: u32,
+    pub crashes: u32,
+    pub passed: Passed,
+    pub decisions: Vec<Decision>,
+    /// The surface that the branch ended with.
+    pub champion: Vec<u8>,
+    pub log: Vec<String>,
+}
+
+/// What was decided of one experiment, without times and names of commits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    pub experiment: u64,
+    pub content: Option<String>,
+    pub verdict: Verdict,
+    pub metric: Option<f64>,
+}
+
+/// How one engine ended.
+enum Ended {
+    Stopped(StopReason),
+    Fault(Fault),
+    Crashed,
+}
+
+impl Simulation {
+    /// A study with every kind of trouble.
+    pub fn new(seed: u64) -> Simulation {
+        Simulation::of(Setup::draw(seed))
+    }
+
+    pub fn of(setup: Setup) -> Simulation {
+        let repo = setup.repo();
+        let site = locate(repo.path(), None).expect("the triplet is there");
+        let world = Rc::new(RefCell::new(World::new(setup, site.state())));
+        let checkout = checkout(&repo);
+        Simulation { repo, site, world, lives: 0, crashes: 0, recovers: false, checkout }
+    }
+
+    /// Kills the engine at one place, and nowhere else.
+    pub fn crash_at(self, point: Point) -> Simulation {
+        self.world.borrow_mut().exact = Some(point);
+        self
+    }
+
+    /// Keeps a line for everything that happens.
+    pub fn verbose(self) -> Simulation {
+        self.world.borrow_mut().log = Some(Vec::new());
+        self
+    }
+
+    /// Runs the study to its end and checks it on the way; a broken promise is a panic.
+    pub fn run(mut self) -> Report {
+        match catch_unwind(AssertUnwindSafe(|| self.live_and_drain())) {
+            Ok(()) => self.report(),
+            Err(failure) => {
+                let log = self.world.try_borrow_mut().ok().and_then(|mut world| world.log.take());
+                if let Some(log) = log {
+                    eprintln!("{}", log.join("\n"));
+                }
+                resume_unwind(failure)
+            }
+        }
+    }
+
+    fn live_and_drain(&mut self) {
+        let target = self.world.borrow().setup.experiments;
+        let mut fruitless = 0;
+        while self.world.borrow().referee.counted() < target && fruitless < 12 {
+            let before = self.world.borrow().referee.counted();
+            self.meddle();
+            let mission = self.mission(target - before);
+            let ended = self.live(mission);
+            if matches!(ended, Ended::Stopped(StopReason::NothingToTry { .. })) {
+                break;
+            }
+            fruitless = if self.world.borrow().referee.counted() > before { 0 } else { fruitless + 1 };
+        }
+        self.drain();
+        self.check_end();
+    }
+
+    /// The last run: no troubles, no limits, nothing new; whatever is open gets its verdict.
+    fn drain(&mut self) {
+        let setup = self.world.borrow().setup.clone();
+        self.repo.write("overnight.toml", setup.triplet(false));
+        self.world.borrow_mut().troubled = false;
+        for _ in 0..3 {
+            match self.live(Mission::Loop { experiments: 0 }) {
+                Ended::Stopped(StopReason::Done) => return,
+                Ended::Stopped(reason) => assert!(
+                    matches!(reason, StopReason::NothingToTry { .. } | StopReason::EngineErrors { .. }),
+                    "the last run ended with {reason:?}"
+                ),
+                Ended::Fault(fault) => panic!("the last run ended with a fault: {fault}"),
+                // An exact crash may have been planned for a place this late.
+                Ended::Crashed => {}
+            }
+        }
+        panic!("the study cannot be brought to an end");
+    }
+
+    fn mission(&mut self, left: u64) -> Mission {
+        let mut world = self.world.borrow_mut();
+        let world = &mut *world;
+        let tries = world.setup.faults.tries && world.referee.calibrated();
+        if tries && world.trouble(4) && !world.past.is_empty() {
+            let start = world.random.pick(&world.past).clone();
+            let contents = match world.random.below(4) {
+                0 => start,
+                _ => people::edited(&world.setup, &start, &mut world.random.split()),
+            };
+            return Mission::Try(contents);
+        }
+        let experiments = if world.trouble(2) { 1 + world.random.below(left) } else { left };
+        Mission::Loop { experiments }
+    }
+
+    /// What the owner of the repository may do between two runs.
+    fn meddle(&mut self) {
+        let mut world = self.world.borrow_mut();
+        let rate = world.setup.faults.meddling;
+        if world.trouble(rate) {
+            let arguments: &[&str] = match world.random.below(2) {
+                0 => &["pack-refs", "--all"],
+                _ => &["gc", "--quiet", "--prune=now"],
+            };
+            // Refused while a lock of a killed engine is there, and rightly so.
+            let _ = git_in(self.repo.path(), arguments);
+        }
+        // The power may also fail long after a run has ended well.
+        if world.referee.calibrated() && world.trouble(10) {
+            world.lose_unsynced();
+        }
+    }
+
+    /// The life of one engine, from opening the study to its end or its death.
+    fn live(&mut self, mission: Mission) -> Ended {
+        self.lives += 1;
+        assert!(self.lives <= MOST_LIVES, "the study is not getting anywhere");
+        let me = Holder { pid: std::process::id(), what: "the simulator".to_owned(), dir: self.site.dir.clone() };
+        let opened =
+            open::open(&self.site, &me, OnDirty::Refuse).unwrap_or_else(|error| panic!("open: {}", chain_of(&error)));
+        self.check_opened(&opened);
+        let Opened { study, ledger, user, store, lock, mut opening, contents, .. } = opened;
+        let setup = self.world.borrow().setup.clone();
+        for what in &mut opening {
+            if let What::StudyOpened { seed, .. } = what {
+                *seed = setup.seed;
+            }
+        }
+        let run = study.state().run.as_ref().map_or(1, |run| run.facts.run + 1);
+        let (scope, offer) = match mission {
+            Mission::Loop { experiments } => (Scope::Loop { experiments: Some(experiments) }, None),
+            Mission::Try(contents) => (Scope::One, Some(Offer { contents, description: "mine".to_owned() })),
+        };
+        self.world.borrow_mut().say(|| format!("-- engine {} with {scope:?}", self.lives));
+        let (version, boot) = ("0".to_owned(), "simulated".to_owned());
+        let facts = RunFacts { run, scope, slots: setup.slots, version, pid: 1, boot, containment: "none".to_owned() };
+        opening.push(What::RunStarted(facts));
+        let world = self.world.clone();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let machine = Simulated::new(world.clone(), user, store);
+            let mut dispatch = Dispatch::new(study, ledger, machine)?;
+            let outcome = dispatch.run(opening, contents, offer, &mut |event, state| {
+                world.borrow_mut().watched(event, state);
+            });
+            if outcome.is_ok() {
+                // The last turn is acknowledged by the end of the run itself.
+                world.borrow_mut().settle();
+                check_memory(&world.borrow(), dispatch.study());
+            }
+            outcome
+        }));
+        drop(lock);
+        match outcome {
+            Ok(Ok(reason)) => {
+                self.world.borrow_mut().say(|| format!("-- stopped: {reason:?}"));
+                Ended::Stopped(reason)
+            }
+            Ok(Err(fault)) => {
+                self.world.borrow_mut().say(|| format!("-- fault: {fault}"));
+                assert!(fault.is_full(), "a fault that nobody made: {}", chain_of(&fault));
+                self.recovers = true;
+                self.learn_fault();
+                Ended::Fault(fault)
+            }
+            Err(thrown) if thrown.is::<Crash>() => {
+                self.crashes += 1;
+                self.recovers = true;
+                let wreck = self.world.borrow_mut().wreck.take().expect("a crash leaves a wreck");
+                self.world.borrow_mut().wreck_disk(&wreck);
+                self.learn_wreck(&wreck);
+                Ended::Crashed
+            }
+            Err(failure) => resume_unwind(failure),
+        }
+    }
+
+    /// Everything acknowledged must still be there, byte for byte; a turn that was being stored is there whole or not.
+    fn learn_wreck(&mut self, wreck: &Wreck) {
+        let found = self.stored();
+        let mut world = self.world.borrow_mut();
+        let world = &mut *world;
+        let known = world.referee.stored.len();
+        assert!(found.len() >= known, "{} acknowledged events, {} are left", known, found.len());
+        assert!(found[..known] == world.referee.stored[..], "an acknowledged event was changed by a crash");
+        let rest = &found[known..];
+        if !rest.is_empty() {
+            assert_eq!(rest, world.referee.would_store(&wreck.unacknowledged), "a turn was stored in part");
+            world.referee.acknowledge(&world.setup, &wreck.unacknowledged, None);
+        }
+    }
+
+    /// A fault leaves word of itself, and nothing else.
+    fn learn_fault(&mut self) {
+        let found = self.stored();
+        let mut world = self.world.borrow_mut();
+        let world = &mut *world;
+        let known = world.referee.stored.len();
+        assert!(found[..known] == world.referee.stored[..], "an acknowledged event was changed by a fault");
+        let rest: Vec<Event> = found[known..].iter().map(event_of).collect();
+        assert!(
+            matches!(rest.as_slice(), [] | [Event { what: What::RunStopped { .. }, .. }]),
+            "after a fault: {rest:?}"
+        );
+        world.referee.acknowledge(&world.setup, &rest, None);
+    }
+
+    /// The ledger's events as they lie in its file, read without the engine.
+    fn stored(&self) -> Vec<Stored> {
+        let path = self.site.state().join("ledger.db");
+        if !path.exists() {
+            return Vec::new();
+        }
+        let db = rusqlite::Connection::open(&path).expect("open the ledger's file");
+        let Ok(mut statement) = db.prepare("SELECT at, body, hash FROM events ORDER BY seq") else {
+            return Vec::new();
+        };
+        let row =
+            |row: &rusqlite::Row<'_>| Ok(Stored { at: row.get(0)?, body: row.get(1)?, hash: ChainHash(row.get(2)?) });
+        let rows = statement.query_map([], row).expect("read the events");
+        rows.collect::<Result<_, _>>().expect("read the events")
+    }
+
+    /// A study as a new engine finds it: the fold of the ledger, twice the same, with git and the rows in step.
+    fn check_opened(&mut self, opened: &Opened) {
+        let mut world = self.world.borrow_mut();
+        let (seq, hash) = opened.ledger.end();
+        assert_eq!(seq, world.referee.stored.len() as u64, "the engine found another number of events");
+        assert_eq!(hash, world.referee.stored.last().map_or(ChainHash::ROOT, |stored| stored.hash));
+        let found = opened.user.branch_head(STUDY).expect("read the branch").map(|id| id.to_string());
+        world.referee.check_branch(found);
+        if seq == 0 || !std::mem::take(&mut self.recovers) {
+            return;
+        }
+        let verified = verify_ledger(&self.site.state()).unwrap_or_else(|error| panic!("verify: {}", chain_of(&error)));
+        let (folded, again) = (opened.study.state(), &verified.state);
+        assert_eq!(folded.summary(), again.summary(), "the same ledger, another summary");
+        let rows = |state: &State| -> Vec<_> {
+            state.open().chain(state.standing()).map(|found| state.row(found.id)).collect()
+        };
+        assert_eq!(rows(folded), rows(again), "the same ledger, other rows");
+        let now = Timestamp(world.monotonic + world.skew);
+        let spec = opened.study.spec().clone();
+        assert_eq!(opened.study.next_step(now), Study::new(spec, again.clone()).next_step(now));
+    }
+
+    fn check_end(&mut self) {
+        let world = self.world.borrow();
+        for (id, life) in &world.referee.lives {
+            assert!(life.verdict.is_some(), "experiment {id} never got a verdict");
+        }
+        let state = self.site.state();
+        let reader = Reader::open(&state).expect("open the ledger");
+        let mut rows = Vec::new();
+        reader.each_row(ExperimentId(0), |row| rows.push(row)).expect("read the rows");
+        assert_eq!(rows.len(), world.referee.lives.len(), "a row for every experiment");
+        for row in &rows {
+            let life = &world.referee.lives[&row.experiment];
+            assert_eq!(row.verdict, life.verdict, "experiment {}", row.experiment);
+            assert_eq!(row.commit.as_ref().map(|id| &id.0), life.commit.as_ref(), "experiment {}", row.experiment);
+            for number in [row.metric, row.gain, row.gain_low, row.gain_high, row.seconds] {
+                assert!(number.is_none_or(f64::is_finite), "a number that is not finite: {row:?}");
+            }
+        }
+        let summary = reader.summary().expect("read the summary").expect("there is one");
+        let count = |group: Group| {
+            let counts = |row: &&overnight_model::study::Row| {
+                row.verdict.is_some_and(|verdict| verdict != Verdict::Baseline && verdict.group() == group)
+            };
+            rows.iter().filter(counts).count() as u64
+        };
+        let recount = [count(Group::Kept), count(Group::NotBetter), count(Group::Broken), count(Group::Refused)];
+        assert_eq!([summary.kept, summary.not_better, summary.broken, summary.refused], recount);
+        assert_eq!(summary.not_counted, count(Group::NotCounted));
+        self.check_git();
+        assert_eq!(checkout(&self.repo), self.checkout, "the checkout was changed");
+    }
+
+    /// `verify` and git itself have the last word.
+    fn check_git(&self) {
+        let sound = verify::verify(&self.site).unwrap_or_else(|error| panic!("verify: {}", chain_of(&error)));
+        assert_eq!(sound.events, self.world.borrow().referee.stored.len() as u64);
+        let store = self.site.state().join("store.git");
+        self.drop_unrecorded_refs(&store);
+        for dir in [self.repo.path().to_owned(), store] {
+            if let Err(said) = git_in(&dir, &["fsck", "--strict", "--no-progress", "--no-dangling"]) {
+                panic!("git fsck in {}: {said}", dir.display());
+            }
+        }
+    }
+
+    /// A proposal whose event never became durable leaves a ref that nobody reads; a power loss may have taken what
+    /// it points to, which git would rightly call broken.
+    fn drop_unrecorded_refs(&self, store: &Path) {
+        for (id, life) in &self.world.borrow().referee.lives {
+            if life.commit.is_none() {
+                let _ = std::fs::remove_file(store.join("refs/overnight").join(id.to_string()));
+            }
+        }
+    }
+
+    fn report(self) -> Report {
+        let user = UserRepo::discover(self.repo.path()).expect("open the repository");
+        let mut world = self.world.borrow_mut();
+        let head = world.referee.branch.clone().expect("the branch is somewhere");
+        let head = oid(&overnight_model::CommitId(head)).expect("a commit's name");
+        let mut verdicts = BTreeMap::new();
+        let mut decisions = Vec::new();
+        for (id, life) in &world.referee.lives {
+            let verdict = life.verdict.expect("checked");
+            *verdicts.entry(verdict.name()).or_default() += 1;
+            let content = life.content.as_ref().map(|content| content.0.clone());
+            decisions.push(Decision { experiment: id.0, content, verdict, metric: life.metric });
+        }
+        Report {
+            experiments: decisions.len() as u64 - 1,
+            verdicts,
+            lives: self.lives,
+            crashes: self.crashes,
+            passed: world.passed,
+            decisions,
+            champion: user.read(head, "train.py").expect("read the champion"),
+            log: world.log.take().unwrap_or_default(),
+        }
+    }
+}
+
+enum Mission {
+    Loop { experiments: u64 },
+    Try(Contents),
+}
+
+/// Only what is open or stands may be held in full: all else is a line in a map.
+fn check_memory(world: &World, study: &Study) {
+    let state = study.state();
+    for (id, life) in &world.referee.lives {
+        let stands = matches!(life.verdict, None | Some(Verdict::Kept | Verdict::Baseline));
+        assert_eq!(state.find(*id).is_some(), stands, "experiment {id} is held, its verdict is {:?}", life.verdict);
+    }
+}
+
+/// Every file of the checkout, the triplet aside, which the simulation itself rewrites.
+fn checkout(repo: &Repo) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = disk::files_below(repo.path()).into_iter();
+    let inside = files.filter_map(|path| {
+        let name = path.strip_prefix(repo.path()).ok()?.to_owned();
+        let ours = name.starts_with(".git") && !name.ends_with("HEAD") && !name.ends_with("index");
+        let locked = !ours && !name.starts_with(".overnight") && !name.ends_with("overnight.toml");
+        (locked && !name.starts_with(".git/logs")).then(|| (name, std::fs::read(path).expect("read the file")))
+    });
+    inside.collect()
+}
+
+fn event_of(stored: &Stored) -> Event {
+    let what = serde_json::from_str(&stored.body).expect("an event is JSON");
+    Event { at: Timestamp(stored.at), what }
+}
+
+/// An error with its causes.
+fn chain_of(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,169 @@
+//! The simulated agents, evaluations and guards: everything they do follows from contents and a seed.
+
+use std::collections::BTreeMap;
+
+use overnight_engine::dispatch::Captured;
+use overnight_model::event::AttemptFailure;
+use overnight_model::measure::Usage;
+use overnight_model::metric::MetricError;
+use overnight_model::proposal::Contents;
+use overnight_model::{Ending, ExperimentId, Goal, Measurement, Millis, Score};
+
+use super::random::Random;
+use super::setup::Setup;
+
+/// What an agent comes back with.
+pub enum Answer {
+    Proposal { contents: Contents, description: String },
+    Failed(AttemptFailure),
+}
+
+/// Asks the simulated agent. The same question to the same champion gets the same answer.
+pub fn propose(setup: &Setup, experiment: ExperimentId, champion: &Contents, past: &[Contents]) -> Answer {
+    let mut random = Random::of(setup.seed ^ experiment.0.wrapping_mul(0x9E37), &joined(champion));
+    let description = match random.below(8) {
+        0 => String::new(),
+        1 => "a very long story ".repeat(40),
+        2 => "odd \u{1b}[31m\0 signs → ünïcode\nand a second line".to_owned(),
+        _ => format!("idea {experiment}"),
+    };
+    let dice = random.below(100);
+    if setup.faults.bad_agent {
+        let failed = |what: &str| Answer::Failed(AttemptFailure::Error { what: what.to_owned() });
+        match dice {
+            0..2 => return failed("exit code 1"),
+            2..3 => return failed("killed at its limit of 10m"),
+            3..5 => return Answer::Failed(AttemptFailure::NoChange),
+            5..8 => return Answer::Proposal { contents: champion.clone(), description },
+            8..14 if !past.is_empty() => {
+                return Answer::Proposal { contents: random.pick(past).clone(), description };
+            }
+            14..15 => {
+                let what = "`README.md` was changed, but is locked".to_owned();
+                return Answer::Failed(AttemptFailure::Policy { what });
+            }
+            15..18 => return Answer::Proposal { contents: too_far(champion), description },
+            _ => {}
+        }
+        if random.one_in(400) {
+            return Answer::Failed(AttemptFailure::Exhausted { what: "no further idea".to_owned() });
+        }
+    }
+    Answer::Proposal { contents: edited(setup, champion, &mut random), description }
+}
+
+/// One or two numbers moved, and at times a program that misbehaves.
+pub fn edited(setup: &Setup, champion: &Contents, random: &mut Random) -> Contents {
+    let mut contents = champion.clone();
+    let mode = match random.below(100) {
+        dice if !setup.faults.bad_candidates || dice >= 30 => "ok",
+        0..4 => "crash",
+        4..6 => "signal",
+        6..9 => "hang",
+        9..12 => "missing",
+        12..14 => "nan",
+        14..16 => "conflict",
+        16..20 => "huge",
+        20..22 => "minus huge",
+        22..25 => "flaky",
+        25..28 => "guard",
+        _ => "hungry",
+    };
+    for (path, bytes) in &mut contents.0 {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let change = |name: &str, random: &mut Random| {
+            let old = number(&text, name).unwrap_or(0.5);
+            let new = (old + random.normal() * 0.05).clamp(0.0, 9.0);
+            (name.to_owned(), format!("{name} = {new:.6}"))
+        };
+        let new = match path.as_str() {
+            "train.py" => vec![change("lr", random), ("mode".to_owned(), format!("mode = \"{mode}\""))],
+            _ => vec![change("depth", random)],
+        };
+        let lines = text.split_inclusive('\n').map(|line| {
+            let found = new.iter().find(|(name, _)| line.starts_with(&format!("{name} = ")));
+            found.map_or_else(|| line.to_owned(), |(_, new)| format!("{new}\n"))
+        });
+        *bytes = lines.collect::<String>().into_bytes();
+    }
+    contents
+}
+
+/// More lines than allowed, and the locked part too: refused where the surface has a marker, else harmless.
+fn too_far(champion: &Contents) -> Contents {
+    let mut contents = champion.clone();
+    contents.0[0].1.extend_from_slice(b"# one\n# two\n# three\n# four\n# five\n# six\n# seven\n");
+    contents
+}
+
+/// Runs the simulated evaluation: `nth` is how many trials of these contents were recorded before.
+pub fn measure(setup: &Setup, contents: &Contents, nth: usize, wall: Millis) -> (Measurement, Option<Captured>) {
+    let text = String::from_utf8_lossy(&joined(contents)).into_owned();
+    let mut random = Random::of(setup.seed ^ (nth as u64 + 1).wrapping_mul(0xABCD_EF01), text.as_bytes());
+    let mode = text.lines().find_map(|line| line.strip_prefix("mode = ")).unwrap_or("\"ok\"").trim_matches('"');
+    let mode = match mode {
+        "flaky" => *random.pick(&["ok", "crash", "missing", "hang"]),
+        mode => mode,
+    };
+    let usage = Usage { wall, cpu: Millis(wall.0 / 2), peak_bytes: 100 << 20 };
+    let memory = if mode == "hungry" { 1000.0 } else { 200.0 + random.unit() };
+    let numbers: BTreeMap<String, Score> = [("memory".to_owned(), Score::new(memory).expect("finite"))].into();
+    let spread = setup.noise * random.normal();
+    let quality = quality(&text) + spread;
+    let value = match setup.goal {
+        Goal::Min => 1.0 + quality,
+        Goal::Max => 9.0 - quality,
+    };
+    let name = "loss".to_owned();
+    let (ending, metric, problem) = match mode {
+        "crash" => (Ending::Exited { code: 1 }, None, None),
+        "signal" => (Ending::Signaled { signal: 11 }, None, None),
+        "hang" => (Ending::TimedOut { after: Millis(90_000) }, None, None),
+        "missing" => {
+            let seen = vec!["memory".to_owned()];
+            (Ending::Exited { code: 0 }, None, Some(MetricError::Missing { name, seen }))
+        }
+        "nan" => {
+            let problem = MetricError::NotFinite { name, text: "nan".to_owned() };
+            (Ending::Exited { code: 0 }, None, Some(problem))
+        }
+        "conflict" => {
+            let problem = MetricError::Conflict { name, first: value, second: value + 1e-9 };
+            (Ending::Exited { code: 0 }, None, Some(problem))
+        }
+        // A liar's numbers: finite, but their differences and squares are not.
+        "huge" => (Ending::Exited { code: 0 }, Score::new(f64::MAX * (1.0 - spread.abs().min(0.5))), None),
+        "minus huge" => (Ending::Exited { code: 0 }, Score::new(-1e200 * (1.0 + spread)), None),
+        _ => (Ending::Exited { code: 0 }, Score::new(value), None),
+    };
+    let size = match random.below(40) {
+        0 => 70_000,
+        1..20 => 0,
+        _ => 200,
+    };
+    let kept = if setup.large || size < 1000 { vec![b'o'; size] } else { Vec::new() };
+    let output = Some(Captured { bytes: kept.len() as u64, kept });
+    (Measurement { ending, metric, problem, numbers, usage, output: None }, output)
+}
+
+/// Runs a simulated guard.
+pub fn guard(contents: &Contents) -> Ending {
+    let text = joined(contents);
+    let fails = String::from_utf8_lossy(&text).contains("mode = \"guard\"");
+    Ending::Exited { code: i32::from(fails) }
+}
+
+/// How far the numbers in a surface are from the best ones; nobody in the simulation knows those.
+fn quality(text: &str) -> f64 {
+    let far = |name: &str, best: f64, scale: f64| (number(text, name).unwrap_or(best) - best).abs() * scale;
+    far("lr", 0.06, 1.0) + far("wd", 0.05, 1.0) + far("depth", 6.0, 0.1)
+}
+
+fn number(text: &str, name: &str) -> Option<f64> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = ")?.trim().parse().ok())
+}
+
+fn joined(contents: &Contents) -> Vec<u8> {
+    // What identifies contents is at their start; the padding of large ones says nothing.
+    contents.0.iter().flat_map(|(_, bytes)| bytes.iter().take(400).copied().chain([b'\n'])).collect()
+}

@@ -1,0 +1,313 @@
+//! The referee: watches durable events and holds the engine to its promises.
+//!
+//! It knows the rules in a second, plainer form, and shares nothing with the study's own state but the
+//! judge's formula.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use overnight_engine::ledger::ChainHash;
+use overnight_model::event::{Judged, Purpose, RunFacts};
+use overnight_model::judge::{self, Evidence, Noise, Ruling};
+use overnight_model::stats::Tally;
+use overnight_model::study::Summary;
+use overnight_model::verdict::Group;
+use overnight_model::{ContentId, Event, ExperimentId, Score, Slot, TrialId, Verdict, What};
+
+use super::setup::Setup;
+
+/// An event as it must stay, byte for byte.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    pub at: i64,
+    pub body: String,
+    pub hash: ChainHash,
+}
+
+/// Everything that was acknowledged, and what follows from it.
+#[derive(Debug, Default)]
+pub struct Referee {
+    pub stored: Vec<Stored>,
+    pub lives: BTreeMap<ExperimentId, Life>,
+    pub champion: Option<ExperimentId>,
+    /// Where the branch must be.
+    pub branch: Option<String>,
+    /// The keep whose branch has not been recorded yet.
+    pub unadvanced: Option<ExperimentId>,
+    /// Where the branch was found, ahead of its record.
+    half_way: Option<String>,
+    running: BTreeMap<TrialId, (ExperimentId, Slot, Purpose)>,
+    guarding: BTreeMap<(ExperimentId, u32), Slot>,
+    trials: BTreeSet<TrialId>,
+    slots: u32,
+    pub stopped: bool,
+}
+
+/// One experiment as the referee saw it.
+#[derive(Debug, Default, Clone)]
+pub struct Life {
+    pub asked: bool,
+    pub content: Option<ContentId>,
+    pub verdict: Option<Verdict>,
+    pub metric: Option<f64>,
+    pub trials: Vec<(Purpose, Option<f64>)>,
+    pub commit: Option<String>,
+}
+
+impl Life {
+    /// The trials that did not choose it, or all where there is no other.
+    fn level(&self) -> Tally {
+        let of = |all: bool| {
+            let chosen = self.trials.iter().filter(|(purpose, _)| all || *purpose != Purpose::Screen);
+            Tally::of(chosen.filter_map(|(_, score)| *score))
+        };
+        if of(false).n() > 0 { of(false) } else { of(true) }
+    }
+}
+
+impl Referee {
+    /// Takes a turn that was acknowledged.
+    pub fn acknowledge(&mut self, setup: &Setup, events: &[Event], summary: Option<&Summary>) {
+        for event in events {
+            self.chain(event);
+            self.learn(setup, event);
+        }
+        if let Some(summary) = summary {
+            self.check_summary(summary);
+        }
+    }
+
+    /// What the ledger must hold for an event that follows those known.
+    fn chain(&mut self, event: &Event) {
+        let stored = self.next_stored(self.stored.last(), self.stored.len() as u64 + 1, event);
+        self.stored.push(stored);
+    }
+
+    /// The stored form of a turn that may or may not have reached the disk.
+    pub fn would_store(&self, events: &[Event]) -> Vec<Stored> {
+        let mut out: Vec<Stored> = Vec::new();
+        for event in events {
+            let seq = (self.stored.len() + out.len()) as u64 + 1;
+            out.push(self.next_stored(out.last().or(self.stored.last()), seq, event));
+        }
+        out
+    }
+
+    fn next_stored(&self, before: Option<&Stored>, seq: u64, event: &Event) -> Stored {
+        let body = serde_json::to_string(&event.what).expect("an event is JSON");
+        let hash = before.map_or(ChainHash::ROOT, |stored| stored.hash).next(seq, event.at, body.as_bytes());
+        Stored { at: event.at.0, body, hash }
+    }
+
+    /// How many trials of an experiment were recorded.
+    pub fn measured(&self, experiment: ExperimentId) -> usize {
+        self.lives.get(&experiment).map_or(0, |life| life.trials.len())
+    }
+
+    pub fn counted(&self) -> u64 {
+        self.lives.values().filter(|life| life.verdict.is_some_and(Verdict::is_counted)).count() as u64
+    }
+
+    pub fn calibrated(&self) -> bool {
+        self.champion.is_some()
+    }
+
+    /// The branch as git has it must be where the record says, or at the keep that is on its way.
+    pub fn check_branch(&mut self, found: Option<String>) {
+        if found == self.branch {
+            return;
+        }
+        assert!(
+            self.unadvanced.is_some(),
+            "the branch is at {found:?}, the ledger says {:?} and no keep is on its way",
+            self.branch
+        );
+        assert!(found.is_some(), "the branch is gone while a keep is on its way");
+        if let Some(known) = &self.half_way {
+            assert_eq!(Some(known), found.as_ref(), "a keep was made twice, differently");
+        }
+        self.half_way = found;
+    }
+
+    fn life(&mut self, experiment: ExperimentId) -> &mut Life {
+        self.lives.get_mut(&experiment).unwrap_or_else(|| panic!("experiment {experiment} was never begun"))
+    }
+
+    fn open_life(&mut self, experiment: ExperimentId) -> &mut Life {
+        let life = self.life(experiment);
+        assert_eq!(life.verdict, None, "experiment {experiment} goes on after its verdict");
+        life
+    }
+
+    fn begin(&mut self, experiment: ExperimentId) -> &mut Life {
+        let next = self.lives.keys().next_back().map_or(0, |last| last.0 + 1);
+        assert!(
+            self.lives.contains_key(&experiment) || experiment.0 == next.max(1),
+            "experiment {experiment} begins, {next} is next"
+        );
+        self.lives.entry(experiment).or_default();
+        self.open_life(experiment)
+    }
+
+    fn take_slot(&mut self, slot: Slot) {
+        assert!(slot.0 < self.slots, "slot {slot} of {}", self.slots);
+        let taken = self.running.values().map(|(_, slot, _)| slot).chain(self.guarding.values()).any(|s| *s == slot);
+        assert!(!taken, "slot {slot} is taken twice");
+    }
+
+    fn learn(&mut self, setup: &Setup, event: &Event) {
+        if !matches!(event.what, What::RunStarted(_) | What::SegmentOpened(_) | What::StudyOpened { .. }) {
+            assert!(!self.stopped, "something happened after the run stopped: {:?}", event.what);
+        }
+        match &event.what {
+            What::StudyOpened { .. } => assert!(self.stored.len() == 1, "a study is opened once"),
+            What::SegmentOpened(facts) => {
+                assert!(!self.calibrated(), "a segment was opened over measured ones");
+                let life = Life { commit: Some(facts.baseline.0.clone()), ..Life::default() };
+                self.lives.insert(ExperimentId::BASELINE, life);
+            }
+            What::RunStarted(RunFacts { slots, .. }) => {
+                self.slots = *slots;
+                self.stopped = false;
+                self.running.clear();
+                self.guarding.clear();
+                self.lives.values_mut().for_each(|life| life.asked = false);
+                if let Some(baseline) = self.lives.get_mut(&ExperimentId::BASELINE).filter(|b| b.verdict.is_none()) {
+                    baseline.trials.retain(|(_, score)| score.is_some());
+                }
+            }
+            What::RunStopped { .. } => self.stopped = true,
+            What::StopRequested { .. } | What::Unknown => {}
+            What::Asked { experiment, parent, .. } => {
+                assert_eq!(Some(&parent.0), self.branch.as_ref(), "an agent was asked about another than the champion");
+                let life = self.begin(*experiment);
+                assert!(!life.asked && life.content.is_none(), "experiment {experiment} was asked for twice");
+                life.asked = true;
+            }
+            What::AttemptLost { experiment } => self.open_life(*experiment).asked = false,
+            What::AttemptFailed { experiment, .. } => self.open_life(*experiment).asked = false,
+            What::Proposed(proposed) => {
+                let life = self.begin(proposed.experiment);
+                assert!(life.content.is_none(), "experiment {} was proposed twice", proposed.experiment);
+                life.asked = false;
+                life.content = Some(proposed.content.clone());
+                life.commit = Some(proposed.commit.0.clone());
+            }
+            What::TrialStarted { trial, experiment, purpose, slot, .. } => {
+                assert!(self.trials.insert(*trial), "trial {trial} was started twice");
+                self.take_slot(*slot);
+                let standing = self.champion == Some(*experiment) && *purpose == Purpose::Remeasure;
+                let life = self.life(*experiment);
+                assert!(life.verdict.is_none() || standing, "a trial for a judged experiment");
+                assert!(experiment.is_baseline() || life.content.is_some(), "a trial of nothing");
+                self.running.insert(*trial, (*experiment, *slot, *purpose));
+            }
+            What::TrialFinished { trial, experiment, measurement } => {
+                let running = self.running.remove(trial);
+                let (owner, _, purpose) = running.unwrap_or_else(|| panic!("trial {trial} is not running"));
+                assert_eq!(owner, *experiment, "trial {trial} belongs to another experiment");
+                let score = measurement.metric.map(Score::get).filter(|_| measurement.ending.succeeded());
+                self.life(*experiment).trials.push((purpose, score));
+            }
+            What::TrialLost { trial, experiment, .. } => {
+                let lost = self.running.remove(trial).map(|(owner, ..)| owner);
+                assert_eq!(lost, Some(*experiment), "a lost trial {trial} was not running");
+            }
+            What::GuardStarted { experiment, guard, slot } => {
+                self.take_slot(*slot);
+                self.open_life(*experiment);
+                let before = self.guarding.insert((*experiment, *guard), *slot);
+                assert_eq!(before, None, "guard {guard} of {experiment} runs twice at once");
+            }
+            What::GuardFinished { experiment, guard, .. } | What::GuardLost { experiment, guard, .. } => {
+                let slot = self.guarding.remove(&(*experiment, *guard));
+                assert!(slot.is_some(), "guard {guard} of {experiment} was not running");
+                self.open_life(*experiment);
+            }
+            What::Judged(judged) => self.judge(setup, judged),
+            What::BranchAdvanced { experiment, from, to } => {
+                assert_eq!(self.unadvanced.take(), Some(*experiment), "the branch moved without a verdict");
+                assert_eq!(from.as_ref().map(|id| &id.0), self.branch.as_ref(), "the branch moved from elsewhere");
+                if let Some(half_way) = self.half_way.take() {
+                    assert_eq!(half_way, to.0, "the record names another commit than the branch");
+                }
+                self.branch = Some(to.0.clone());
+                self.champion = Some(*experiment);
+                self.life(*experiment).commit = Some(to.0.clone());
+            }
+        }
+    }
+
+    fn judge(&mut self, setup: &Setup, judged: &Judged) {
+        let Judged { experiment, verdict, metric, .. } = judged;
+        assert!(self.running.values().all(|(owner, ..)| owner != experiment), "{experiment} is judged while it runs");
+        assert!(self.guarding.keys().all(|(owner, _)| owner != experiment), "{experiment} is judged while guarded");
+        assert_eq!(self.unadvanced, None, "a verdict came before the branch was where the last one wants it");
+        let life = self.open_life(*experiment).clone();
+        assert!(!life.asked, "{experiment} is judged while its agent is at work");
+        let failures = life.trials.iter().filter(|(_, score)| score.is_none()).count();
+        match verdict {
+            Verdict::Kept => {
+                assert!(metric.is_some(), "{experiment} is kept without a metric");
+                assert_eq!(failures, 0, "{experiment} is kept although a trial of it failed");
+                self.check_kept(setup, *experiment, &life);
+                let twin = self.lives.iter().find(|(id, other)| {
+                    *id < experiment && other.content == life.content && other.verdict == Some(Verdict::Kept)
+                });
+                assert!(twin.is_none(), "{experiment} is kept, and is what {:?} was", twin.map(|(id, _)| id));
+            }
+            Verdict::Baseline => {
+                assert!(experiment.is_baseline());
+                assert!(life.trials.len() >= 3 && failures == 0, "the baseline was judged on {:?}", life.trials);
+            }
+            Verdict::Discarded => {
+                assert!(!life.trials.is_empty() && failures == 0, "discarded on {:?}", life.trials);
+            }
+            Verdict::Crashed | Verdict::TimedOut | Verdict::InvalidMetric => {
+                assert!(failures > 0, "{verdict:?} without a failed trial");
+            }
+            Verdict::Duplicate | Verdict::NoChange => assert!(life.trials.is_empty(), "a repeat cost a trial"),
+            _ => {}
+        }
+        if matches!(verdict, Verdict::Kept | Verdict::Baseline) {
+            self.unadvanced = Some(*experiment);
+        }
+        let life = self.life(*experiment);
+        life.verdict = Some(*verdict);
+        life.metric = metric.map(Score::get);
+    }
+
+    /// The judge's own rule, on the referee's own evidence.
+    fn check_kept(&self, setup: &Setup, experiment: ExperimentId, life: &Life) {
+        let champion = self.champion.and_then(|id| self.lives.get(&id)).expect("there is a champion to beat");
+        let standing = self.lives.values().filter(|l| matches!(l.verdict, Some(Verdict::Kept | Verdict::Baseline)));
+        let groups: Vec<Tally> = standing.map(Life::level).collect();
+        let scores: Vec<f64> = life.trials.iter().filter_map(|(_, score)| *score).collect();
+        let ruling = judge::rule(&Evidence {
+            goal: setup.goal,
+            min_gain: setup.min_gain,
+            noise: Noise::from_repeats(&groups),
+            champion: &champion.level(),
+            candidate: &scores,
+        });
+        assert!(matches!(ruling, Some(Ruling::Keep(..))), "{experiment} was kept, the rule says {ruling:?}");
+    }
+
+    fn check_summary(&self, summary: &Summary) {
+        let judged = || self.lives.values().filter_map(|life| life.verdict).filter(|v| *v != Verdict::Baseline);
+        let of = |group: Group| judged().filter(|verdict| verdict.group() == group).count() as u64;
+        let counts = [summary.kept, summary.not_better, summary.broken, summary.refused, summary.not_counted];
+        let recount =
+            [of(Group::Kept), of(Group::NotBetter), of(Group::Broken), of(Group::Refused), of(Group::NotCounted)];
+        assert_eq!(counts, recount, "the summary counts wrongly");
+        assert_eq!(summary.experiments, self.counted(), "the summary counts wrongly");
+        let open = self.lives.iter().filter(|(id, life)| !id.is_baseline() && life.verdict.is_none()).count() as u64;
+        assert_eq!(summary.open, open, "the summary miscounts what is open");
+        assert_eq!(summary.running.len(), self.running.len(), "the summary miscounts what runs");
+        assert_eq!(summary.champion.as_ref().map(|level| level.experiment), self.champion);
+        assert_eq!(summary.champion.as_ref().map(|level| &level.commit.0), self.branch.as_ref());
+        for level in [&summary.baseline, &summary.champion].into_iter().flatten() {
+            assert!(level.metric.is_none_or(f64::is_finite), "a level that is not finite: {level:?}");
+        }
+        assert!(summary.noise.sd.is_none_or(f64::is_finite), "a noise that is not finite: {:?}", summary.noise);
+    }
+}

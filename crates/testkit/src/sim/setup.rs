@@ -1,0 +1,198 @@
+//! What one simulated study is like, drawn from its seed.
+
+use std::sync::OnceLock;
+
+use overnight_model::Goal;
+
+use super::random::Random;
+use crate::repo::Repo;
+
+/// The name of the study, and of its branch.
+pub const STUDY: &str = "main";
+/// The line below which the surface is locked, in the studies that have one.
+const MARKER: &str = "# --- locked below ---";
+
+/// One study and the troubles it will meet.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    pub seed: u64,
+    /// How many experiments must have counted before the study ends.
+    pub experiments: u64,
+    pub slots: u32,
+    pub goal: Goal,
+    /// The spread of one trial; 0 for a deterministic metric.
+    pub noise: f64,
+    pub min_gain: f64,
+    pub tuner: bool,
+    /// More than one file, in different folders.
+    pub two_files: bool,
+    /// Contents beyond what the ledger keeps in its database.
+    pub large: bool,
+    pub marker: bool,
+    pub guard_first: bool,
+    pub guard_before_keep: bool,
+    pub guard_number: bool,
+    pub plausible: bool,
+    pub limits: Limits,
+    pub faults: Faults,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limits {
+    None,
+    NightWall,
+    NightExperiments,
+    NoGain,
+    TotalWall,
+}
+
+/// How often things go wrong: once in so many chances, never for 0.
+#[derive(Debug, Clone, Default)]
+pub struct Faults {
+    pub crash: u64,
+    /// Of the crashes, how many take what was not synced.
+    pub power_loss: u64,
+    pub lost_trial: u64,
+    pub engine_fault: u64,
+    pub stop_request: u64,
+    pub clock_step: u64,
+    pub bad_agent: bool,
+    pub bad_candidates: bool,
+    pub broken_baseline: bool,
+    pub meddling: u64,
+    pub packing: bool,
+    pub tries: bool,
+}
+
+impl Setup {
+    /// A study with everything that can go wrong.
+    pub fn draw(seed: u64) -> Setup {
+        let mut random = Random::new(seed ^ 0x5eed);
+        let faults = Faults {
+            crash: *random.pick(&[40, 100, 200, 400]),
+            power_loss: 2,
+            lost_trial: *random.pick(&[0, 2, 12, 40]),
+            engine_fault: *random.pick(&[0, 150, 400]),
+            stop_request: *random.pick(&[0, 3, 8]),
+            clock_step: *random.pick(&[0, 0, 100]),
+            bad_agent: !random.one_in(4),
+            bad_candidates: !random.one_in(4),
+            broken_baseline: random.one_in(6),
+            meddling: *random.pick(&[0, 20]),
+            packing: random.one_in(4),
+            tries: random.one_in(2),
+        };
+        Setup {
+            seed,
+            experiments: 25 + random.below(30),
+            slots: 1 + random.below(4) as u32,
+            goal: *random.pick(&[Goal::Min, Goal::Max]),
+            noise: *random.pick(&[0.0, 0.0, 0.004, 0.02]),
+            min_gain: *random.pick(&[0.0, 0.0, 0.01]),
+            tuner: random.one_in(5),
+            two_files: random.one_in(3),
+            large: random.one_in(12),
+            marker: random.one_in(3),
+            guard_first: random.one_in(4),
+            guard_before_keep: random.one_in(3),
+            guard_number: random.one_in(3),
+            plausible: random.one_in(3),
+            limits: *random.pick(&[
+                Limits::None,
+                Limits::None,
+                Limits::None,
+                Limits::NightWall,
+                Limits::NightExperiments,
+                Limits::NoGain,
+                Limits::TotalWall,
+            ]),
+            faults,
+        }
+    }
+
+    /// A small study in which nothing happens to the engine by itself, and a result is a function of the contents
+    /// and of how often they were measured.
+    pub fn calm(seed: u64, experiments: u64, noise: f64) -> Setup {
+        Setup {
+            seed,
+            experiments,
+            slots: 1,
+            goal: Goal::Min,
+            noise,
+            min_gain: 0.0,
+            tuner: false,
+            two_files: false,
+            large: false,
+            marker: false,
+            guard_first: false,
+            guard_before_keep: true,
+            guard_number: false,
+            plausible: false,
+            limits: Limits::None,
+            faults: Faults { bad_candidates: true, bad_agent: true, power_loss: 2, ..Faults::default() },
+        }
+    }
+
+    /// The triplet; the last run of a study has no limits, so that nothing stays open.
+    pub fn triplet(&self, with_limits: bool) -> String {
+        let paths = if self.two_files { "[\"train.py\", \"src/model.py\"]" } else { "\"train.py\"" };
+        let surface = match self.marker {
+            true => format!("{{ path = {paths}, max_lines_changed = 6 }}"),
+            false => paths.to_owned(),
+        };
+        let surface = match (self.marker, self.two_files) {
+            (true, false) => format!("{{ path = \"train.py\", above = \"{MARKER}\", max_lines_changed = 6 }}"),
+            _ => surface,
+        };
+        let goal = self.goal;
+        let min_gain = if self.min_gain > 0.0 { format!(", min_gain = {}", self.min_gain) } else { String::new() };
+        let plausible = if self.plausible { ", plausible = [0.0, 10.0]" } else { "" };
+        let mut text = format!(
+            "surface = {surface}\nmetric = {{ name = \"loss\", goal = \"{goal}\"{min_gain}{plausible} }}\n\
+             [evaluate]\nrun = \"python3 train.py\"\nbudget = \"30s\"\n"
+        );
+        if self.guard_first {
+            text += "[[guard]]\nrun = \"compile\"\nwhen = \"first\"\n";
+        }
+        if self.guard_before_keep {
+            text += "[[guard]]\nrun = \"pytest\"\nwhen = \"before_keep\"\n";
+        }
+        if self.guard_number {
+            text += "[[guard]]\nmetric = \"memory\"\nmax = 900\nmax_regression = 0.5\nwhen = \"first\"\n";
+        }
+        text += match self.tuner {
+            true => "[agent]\nuse = \"tuner\"\n",
+            false => "[agent]\nuse = \"command\"\ncommand = \"./agent\"\n",
+        };
+        text += match (with_limits, self.limits) {
+            (false, _) | (_, Limits::None) => "",
+            (_, Limits::NightWall) => "[limits]\nwall = \"15m\"\n",
+            (_, Limits::NightExperiments) => "[limits]\nexperiments = 12\n",
+            (_, Limits::NoGain) => "[limits]\nno_gain_for = \"10m\"\n",
+            (_, Limits::TotalWall) => "[limits.total]\nwall = \"30m\"\nno_gain_for = 30\n",
+        };
+        text
+    }
+
+    /// A repository with the study's first surface; copied from one that is made once.
+    pub fn repo(&self) -> Repo {
+        static SMALL: OnceLock<Repo> = OnceLock::new();
+        static LARGE: OnceLock<Repo> = OnceLock::new();
+        let template = if self.large { &LARGE } else { &SMALL };
+        let make = || {
+            let padding =
+                if self.large { "# padding padding padding padding padding\n".repeat(1800) } else { String::new() };
+            let text = format!("lr = 0.5\nwd = 0.25\nmode = \"ok\"\n{MARKER}\nprint(lr)\n{padding}");
+            Repo::new()
+                .file("train.py", text)
+                .file("src/model.py", "depth = 4\n")
+                .file("src/data.py", "import random\n")
+                .file("README.md", "a project\n")
+                .triplet("")
+                .commit()
+        };
+        let repo = template.get_or_init(make).copy();
+        repo.write("overnight.toml", self.triplet(true));
+        repo
+    }
+}

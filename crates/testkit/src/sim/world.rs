@@ -1,0 +1,215 @@
+//! What outlives an engine: the clock, chance, the disk, the referee, and the plan of what goes wrong.
+
+use std::path::PathBuf;
+
+use overnight_model::proposal::Contents;
+use overnight_model::study::Summary;
+use overnight_model::{Event, State};
+
+use super::disk::{self, Image};
+use super::random::Random;
+use super::referee::Referee;
+use super::setup::Setup;
+
+/// Thrown where the engine is killed; nothing of it runs after that.
+pub struct Crash;
+
+/// A place where an engine can be killed, counted over the whole study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// What arrived is known, but not stored.
+    BeforeAppend(u64),
+    /// In the middle of storing it: the power fails.
+    Torn(u64),
+    /// Stored, and nothing done about it.
+    AfterAppend(u64),
+    /// Some of it done.
+    Act(u64),
+    /// A proposal's commit is written, its event is not.
+    Proposal(u64),
+    Keep(u64, KeepStage),
+}
+
+/// How far a keep got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeepStage {
+    Nothing,
+    /// Some objects in the user's repository are missing or short.
+    SomeObjects,
+    Objects,
+    /// The store has the commit too.
+    Stored,
+    /// The branch's new value is written under its hidden name.
+    Hidden,
+    /// The branch is locked with its new value.
+    Locked,
+    /// The branch has moved, its event is not stored.
+    Branch,
+}
+
+pub const KEEP_STAGES: [KeepStage; 7] = [
+    KeepStage::Nothing,
+    KeepStage::SomeObjects,
+    KeepStage::Objects,
+    KeepStage::Stored,
+    KeepStage::Hidden,
+    KeepStage::Locked,
+    KeepStage::Branch,
+];
+
+/// How often each place was passed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Passed {
+    pub appends: u64,
+    pub acts: u64,
+    pub proposals: u64,
+    pub keeps: u64,
+}
+
+pub struct World {
+    pub setup: Setup,
+    /// Faults by chance are on.
+    pub troubled: bool,
+    /// The one place where this study is killed.
+    pub exact: Option<Point>,
+    pub random: Random,
+    /// Milliseconds of the machine, and how far the clock on the wall is off.
+    pub monotonic: i64,
+    pub skew: i64,
+    pub state_dir: PathBuf,
+    pub referee: Referee,
+    pub passed: Passed,
+    /// Contents that were proposed before.
+    pub past: Vec<Contents>,
+    /// Stored by the engine, not yet acknowledged.
+    pending: Vec<Event>,
+    pending_summary: Option<Summary>,
+    before_append: Option<Image>,
+    /// Set when the engine was killed: the ledger as it is found.
+    pub wreck: Option<Wreck>,
+    pub log: Option<Vec<String>>,
+}
+
+/// What a crash left of the ledger.
+pub struct Wreck {
+    pub image: Image,
+    pub power_loss: bool,
+    /// A turn that may be there whole, or not at all.
+    pub unacknowledged: Vec<Event>,
+    /// The ledger before the turn that was torn.
+    pub before: Option<Image>,
+}
+
+impl World {
+    pub fn new(setup: Setup, state_dir: PathBuf) -> World {
+        World {
+            troubled: setup.faults.crash > 0,
+            exact: None,
+            random: Random::new(setup.seed),
+            monotonic: 0,
+            skew: 1_767_225_600_000,
+            state_dir,
+            referee: Referee::default(),
+            passed: Passed::default(),
+            past: Vec::new(),
+            pending: Vec::new(),
+            pending_summary: None,
+            before_append: None,
+            wreck: None,
+            log: None,
+            setup,
+        }
+    }
+
+    pub fn say(&mut self, line: impl FnOnce() -> String) {
+        if let Some(log) = &mut self.log {
+            log.push(line());
+        }
+    }
+
+    /// True once in `n` times while faults are on.
+    pub fn trouble(&mut self, n: u64) -> bool {
+        self.troubled && n > 0 && self.random.one_in(n)
+    }
+
+    /// Whether the engine dies here.
+    pub fn dies_at(&mut self, point: Point) -> bool {
+        if self.exact == Some(point) {
+            self.exact = None;
+            return true;
+        }
+        let rate = self.setup.faults.crash;
+        self.trouble(rate)
+    }
+
+    /// The engine has shown a durable event.
+    pub fn watched(&mut self, event: &Event, state: &State) {
+        if self.pending.is_empty() {
+            self.pending_summary = state.summary();
+        }
+        self.say(|| format!("  {:?}", event.what));
+        self.pending.push(event.clone());
+    }
+
+    /// A turn begins: what it will store may be torn.
+    pub fn turn_begins(&mut self) {
+        let next = self.passed.appends + 1;
+        if self.dies_at(Point::BeforeAppend(next)) {
+            self.crash("before an append");
+        }
+        if self.before_append.is_some() || self.dies_at(Point::Torn(next)) {
+            self.before_append = Some(Image::take(&self.state_dir));
+        }
+    }
+
+    /// The engine does something: whatever it stored before is acknowledged, unless it was torn.
+    pub fn settle(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        self.passed.appends += 1;
+        if let Some(before) = self.before_append.take() {
+            let torn = Image::take(&self.state_dir).torn(&before, &mut self.random);
+            let unacknowledged = std::mem::take(&mut self.pending);
+            self.die("inside an append", Wreck { image: torn, power_loss: true, unacknowledged, before: Some(before) });
+        }
+        let events = std::mem::take(&mut self.pending);
+        self.referee.acknowledge(&self.setup, &events, self.pending_summary.take().as_ref());
+        if self.dies_at(Point::AfterAppend(self.passed.appends)) {
+            self.crash("after an append");
+        }
+    }
+
+    /// Kills the engine here. What it acknowledged stays.
+    pub fn crash(&mut self, place: &str) -> ! {
+        let image = Image::take(&self.state_dir);
+        let power_loss = self.setup.faults.power_loss > 0 && self.random.one_in(self.setup.faults.power_loss);
+        self.die(place, Wreck { image, power_loss, unacknowledged: Vec::new(), before: None })
+    }
+
+    fn die(&mut self, place: &str, wreck: Wreck) -> ! {
+        self.say(|| format!("== killed {place}{}", if wreck.power_loss { ", power lost" } else { "" }));
+        self.before_append = None;
+        self.pending.clear();
+        self.wreck = Some(wreck);
+        // No panic hook: this is not a failure.
+        std::panic::resume_unwind(Box::new(Crash))
+    }
+
+    /// Puts on the disk what the crash left there, once nothing of the engine is alive.
+    pub fn wreck_disk(&mut self, wreck: &Wreck) {
+        wreck.image.restore(&self.state_dir);
+        if let Some(before) = &wreck.before {
+            before.tear_new_blobs(&self.state_dir, &mut self.random);
+        }
+        if wreck.power_loss {
+            self.lose_unsynced();
+        }
+    }
+
+    /// Power fails while nothing runs, or has failed: the store was never synced.
+    pub fn lose_unsynced(&mut self) {
+        self.say(|| "== what was not synced is lost".to_owned());
+        disk::tear_store(&self.state_dir.join("store.git"), &mut self.random);
+    }
+}
