@@ -136,7 +136,8 @@ pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenE
     }
     let branch_state = check_branch(&user, site, &state)?;
     let store = Store::open_or_init(&site.state().join("store.git"), &user)?;
-    let (mut opening, mut contents) = (Vec::new(), Vec::new());
+    // Whoever holds the lock knows that nothing of an earlier run is alive: what it left open is lost.
+    let (mut opening, mut contents) = (state.losses(), Vec::new());
     if state.study.is_empty() {
         opening.push(What::StudyOpened { study: site.study.clone(), seed: random_seed()? });
     }

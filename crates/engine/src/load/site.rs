@@ -53,8 +53,12 @@ impl SiteError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             SiteError::None { .. } => {
-                "write an overnight.toml beside the file that may change; docs/triplet.md has a ten-line example, \
-                 or use -C DIR to work in another folder"
+                "use -C DIR to work in another folder, or write an overnight.toml here, such as\n\
+                 \n    surface = \"train.py\"\
+                 \n    metric = { name = \"val_loss\", goal = \"min\" }\
+                 \n    [evaluate]\
+                 \n    run = \"python3 train.py\"\
+                 \n    budget = \"5m\""
                     .to_owned()
             }
             SiteError::Several { names } => format!("pick one: --study {}", names.first()?),

@@ -80,7 +80,7 @@ impl GitError {
             }
             GitError::Bare { .. } => "run overnight in a clone with a working tree".into(),
             GitError::Reftable { path } => {
-                format!("run `git -C {} refs migrate --ref-format=files`", shell_word(path))
+                format!("work in a clone: `git clone --ref-format=files {} NEW`", shell_word(path))
             }
             GitError::Sha256 { .. } => {
                 "only sha1 repositories are supported; run overnight in one made with `git init --object-format=sha1`"

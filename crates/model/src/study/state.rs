@@ -157,6 +157,20 @@ impl State {
         self.last_at = self.last_at.max(at);
     }
 
+    /// What a run that ended without a word left behind, as the losses that the next one records.
+    pub fn losses(&self) -> Vec<What> {
+        let loss = || Loss::Interrupted;
+        let trials = self.running.values().map(|(running, _)| {
+            let Running { trial, experiment, .. } = *running;
+            What::TrialLost { trial, experiment, loss: loss() }
+        });
+        let guards =
+            self.guarding.keys().map(|&(experiment, guard)| What::GuardLost { experiment, guard, loss: loss() });
+        let asked = self.open.values().filter(|open| open.asked);
+        let attempts = asked.map(|open| What::AttemptLost { experiment: open.id });
+        trials.chain(guards).chain(attempts).collect()
+    }
+
     /// Lets go of what was judged: its row is stored, and memory stays small over a hundred thousand experiments.
     pub fn forget_judged(&mut self) {
         self.leaving.clear();

@@ -728,6 +728,21 @@ fn a_new_run_loses_what_was_in_flight_and_goes_on_with_what_was_open() {
 }
 
 #[test]
+fn what_a_killed_run_left_in_flight_is_recorded_as_lost_and_nothing_else() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    assert_eq!(driver.study.state().losses(), Vec::new());
+    driver.start(Driver::LOOP, 2);
+    driver.propose("running");
+    let (trial, experiment, _) = driver.start_trial();
+    let asked = driver.ask();
+    let losses = driver.study.state().losses();
+    let lost = What::TrialLost { trial, experiment, loss: Loss::Interrupted };
+    assert_eq!(losses, vec![lost, What::AttemptLost { experiment: asked }]);
+    losses.into_iter().for_each(|what| driver.happen(what));
+    assert_eq!(driver.study.state().losses(), Vec::new());
+}
+
+#[test]
 fn a_keep_whose_branch_is_not_recorded_comes_first_in_a_new_run() {
     let mut driver = Driver::calibrated(spec(), [1.0; 3]);
     let experiment = driver.propose("better");

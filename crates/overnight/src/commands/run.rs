@@ -52,12 +52,13 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
         ui::say(&term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
     }
     ui::say(&ui::printable(&term::stop_sentence(&reason)));
-    ui::say(&next(&reason, &study));
+    let begun = summary.is_some_and(|summary| summary.champion.is_some());
+    ui::say(&next(&reason, &study, begun));
     Ok(exit_of(&reason))
 }
 
 /// The next sensible step.
-fn next(reason: &StopReason, study: &str) -> String {
+fn next(reason: &StopReason, study: &str, begun: bool) -> String {
     match reason {
         StopReason::BaselineFailed { .. } => "next       overnight show baseline".to_owned(),
         StopReason::FailedAttempts { .. } => {
@@ -67,6 +68,7 @@ fn next(reason: &StopReason, study: &str) -> String {
             "next       name a surface with numbers to tune, or an agent of your own: [agent] use = \"command\""
                 .to_owned()
         }
+        _ if !begun => "next       overnight run".to_owned(),
         _ => format!("next       git log overnight/{study} · overnight log · overnight show champion"),
     }
 }

@@ -16,7 +16,8 @@ pub(crate) fn trust(assurance: &str, sandbox: &str, seeds: u32) -> String {
 }
 
 /// What tier `none` means, said wherever something is about to run.
-pub(crate) const TIER_NONE: &str = "sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check";
+pub(crate) const TIER_NONE: &str =
+    "sandbox none: candidates run as you; only their time, processes and working copy are kept in check";
 
 /// One experiment on one line.
 pub(crate) fn row_line(row: &Row) -> String {

@@ -98,7 +98,7 @@ fn a_baseline_that_cannot_be_measured_ends_the_run_and_is_measured_again() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(1), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
 
     baseline   loss not measured yet  ([SHORT])
@@ -106,7 +106,7 @@ fn a_baseline_that_cannot_be_measured_ends_the_run_and_is_measured_again() {
     so far     0 experiments
     trust: cooperative · sandbox none · no repeats yet · no holdout
     stopped: the engine failed three times in a row; the last: the command filled the disk
-    next       git log overnight/main · overnight log · overnight show champion
+    next       overnight run
     --- exit code 1
     ");
     repo.write("score.sh", "echo loss: 4\n").commit("mended");
@@ -127,7 +127,7 @@ fn trials_that_fill_the_disk_are_given_up_and_leave_room_again() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(1), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  engine_error              -            -  x 5 → 8 (the command filled the disk)

@@ -9,7 +9,7 @@ fn a_limit_of_experiments_is_for_the_night_and_a_total_for_the_study() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(4), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
@@ -44,7 +44,7 @@ fn ten_attempts_that_gave_nothing_end_the_run() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui", "--experiments", "50"]).ended(4), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent command · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  agent_error               -            -  the agent ended: exit code 1
@@ -124,7 +124,7 @@ fn a_surface_without_numbers_leaves_the_tuner_nothing() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(4), @r#"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  agent_error               -            -  the tuner finds nothing left to try in the surface

@@ -57,7 +57,7 @@ fn a_study_branch_that_someone_else_moved_is_not_overwritten() {
     insta::assert_snapshot!(engine.wait().ended(3), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
@@ -73,7 +73,7 @@ fn a_study_branch_that_someone_else_moved_is_not_overwritten() {
     insta::assert_snapshot!(again, @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
     error: the branch overnight/main was moved by someone else: the study's champion is [COMMIT], the branch is at [COMMIT]
     hint: keep what is there with `git branch NAME overnight/main`, then put it back with `git branch -f overnight/main [COMMIT]`
@@ -94,7 +94,7 @@ fn a_study_branch_that_was_deleted_comes_back_by_the_hints_command() {
     insta::assert_snapshot!(ran, @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
@@ -130,7 +130,7 @@ fn a_study_branch_that_was_deleted_and_collected_comes_back_too() {
     insta::assert_snapshot!(ran, @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent command · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  kept                      1           +3  (no description) (better by 3 on a deterministic metric)

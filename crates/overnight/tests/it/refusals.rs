@@ -133,7 +133,7 @@ fn git_repositories_that_cannot_hold_a_study() {
         insta::assert_snapshot!(reftable.overnight(&["run"]).ended(3), @"
         --- to people
         error: the repository [TEMP]/repo/.git keeps its refs in a reftable
-        hint: run `git -C [TEMP]/repo/.git refs migrate --ref-format=files`
+        hint: work in a clone: `git clone --ref-format=files [TEMP]/repo/.git NEW`
         --- exit code 3
         ");
     }

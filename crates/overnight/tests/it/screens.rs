@@ -18,7 +18,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     insta::assert_snapshot!(repo.run(3), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
@@ -152,7 +152,7 @@ fn two_runs_one_after_the_other_are_one_study() {
     insta::assert_snapshot!(repo.run(1), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         3  discarded                 1           −1  x 3 → 2 (worse by 1)
 
@@ -176,7 +176,7 @@ fn no_experiments_are_the_baseline_alone() {
     insta::assert_snapshot!(repo.run(0), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
 
@@ -286,7 +286,7 @@ fn a_person_tries_ideas_from_the_worktree_from_a_patch_and_from_a_file() {
     insta::assert_snapshot!(repo.ok(&["try", "--from-worktree", "-m", "a little less"]), @"
     --- to people
     taking the surface as it is in the working tree
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  kept                      1           +3  a little less (better by 3 on a deterministic metric)
@@ -298,7 +298,7 @@ fn a_person_tries_ideas_from_the_worktree_from_a_patch_and_from_a_file() {
     std::fs::write(&patch, "--- a/knobs.py\n+++ b/knobs.py\n@@ -1 +1 @@\n-x = 4\n+x = 3\n").unwrap();
     insta::assert_snapshot!(repo.ok(&["try", "--patch", patch.to_str().unwrap(), "-m", "all the way"]), @"
     --- to people
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         2  kept                      0           +1  all the way (better by 1 on a deterministic metric)
     next       overnight show 2
@@ -309,7 +309,7 @@ fn a_person_tries_ideas_from_the_worktree_from_a_patch_and_from_a_file() {
     insta::assert_snapshot!(repo.ok(&["try", "--file", file.to_str().unwrap(), "-m", "the other way", "--json"]), @r#"
     {"experiment":3,"study":"main","segment":1,"parent":"[COMMIT]","commit":"[COMMIT]","agent":"person","description":"the other way","verdict":"discarded","reason":"worse by 36","metric":36.0,"gain":-36.0,"gain_low":-36.0,"gain_high":-36.0,"trials":1,"seconds":[S],"cost_usd":null,"started_at":"[TIME]"}
     --- to people
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         3  discarded                36          −36  the other way (worse by 36)
     --- exit code 0
@@ -375,12 +375,18 @@ fn a_study_in_a_subfolder_is_found_from_below_and_from_elsewhere() {
     repo.ok(&["-C", below.to_str().unwrap(), "verify"]);
     assert_eq!(repo.git(&["status", "--porcelain"]), "", "the state is kept out of git");
     assert_eq!(repo.git(&["diff", "--name-only", "main", "overnight/main"]), "models/small/knobs.py");
-    insta::assert_snapshot!(repo.overnight(&["status"]), @"
+    insta::assert_snapshot!(repo.overnight(&["status"]), @r#"
     --- to people
     error: no overnight.toml in [TEMP]/repo or in a folder above it
-    hint: write an overnight.toml beside the file that may change; docs/triplet.md has a ten-line example, or use -C DIR to work in another folder
+    hint: use -C DIR to work in another folder, or write an overnight.toml here, such as
+
+        surface = "train.py"
+        metric = { name = "val_loss", goal = "min" }
+        [evaluate]
+        run = "python3 train.py"
+        budget = "5m"
     --- exit code 2
-    ");
+    "#);
 }
 
 #[test]

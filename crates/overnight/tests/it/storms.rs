@@ -121,7 +121,7 @@ fn a_keeper_that_dies_is_named_and_the_run_can_go_on() {
     insta::assert_snapshot!(engine.wait().ended(1), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
     error: the keeper or the job's init ended without a report
     hint: run `overnight run` again: it goes on where it was

@@ -342,7 +342,7 @@ fn a_baseline_that_fails_ends_the_run_and_can_be_mended() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(2), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you, with your files and your network; only time, processes and the working copy are kept in check
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
 
     baseline   loss not measured yet  ([SHORT])
