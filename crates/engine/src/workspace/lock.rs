@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gix::ObjectId;
 use gix::objs::Kind;
@@ -14,6 +14,7 @@ use super::error::GitError;
 use super::object;
 use super::plan::IDENTITY;
 use super::refs::{Loose, parse_loose};
+use crate::clock::Stopwatch;
 
 /// Long enough for `git gc` to pack a ref; a lock that stays longer was left behind or is held by a person.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
@@ -43,7 +44,7 @@ impl Lock {
         let value = format!("{to}\n");
         disk::write_file(&temporary, value.as_bytes(), 0o644, Durability::Synced)
             .map_err(GitError::io("write", &temporary))?;
-        let start = Instant::now();
+        let start = Stopwatch::start();
         loop {
             match rename_to_new_name(&temporary, &path) {
                 Ok(()) => break,

@@ -213,13 +213,13 @@ fn large_contents_are_files_and_a_torn_one_is_made_again() {
     let large = vec![b'x'; SMALL_BLOB + 1];
     let id = BlobId::of(&large);
     let opened = [Event { at: Timestamp(1), what: What::StudyOpened { study: "main".into(), seed: 1 } }];
-    append(&mut ledger, &mut state, &opened, &[large.clone()]).unwrap();
+    append(&mut ledger, &mut state, &opened, std::slice::from_ref(&large)).unwrap();
     let path = dir.path().join("blobs").join(&id.0[..2]).join(&id.0[2..]);
     assert_eq!(fs::read(&path).unwrap(), large);
     fs::write(&path, "short").unwrap();
     assert!(matches!(ledger.blob(&id), Err(LedgerError::NoBlob { .. })));
     let stop = [Event { at: Timestamp(2), what: What::StopRequested { hurry: false } }];
-    append(&mut ledger, &mut state, &stop, &[large.clone()]).unwrap();
+    append(&mut ledger, &mut state, &stop, std::slice::from_ref(&large)).unwrap();
     assert_eq!(ledger.blob(&id).unwrap(), large);
 }
 

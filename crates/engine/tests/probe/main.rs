@@ -1,4 +1,10 @@
 //! What tests have to run as a process of its own: a keeper, an engine to be killed, a keep to be traced.
+#![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a program for tests, which prints and times what it does"
+)]
 
 use std::fs::File;
 use std::io::Write;
