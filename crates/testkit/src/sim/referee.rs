@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_engine::ledger::ChainHash;
-use overnight_model::event::{Judged, Purpose, RunFacts};
+use overnight_model::event::{Judged, Loss, Purpose, RunFacts};
 use overnight_model::judge::{self, Evidence, Noise, Ruling};
 use overnight_model::stats::Tally;
 use overnight_model::study::Summary;
@@ -155,7 +155,15 @@ impl Referee {
     }
 
     fn learn(&mut self, setup: &Setup, event: &Event) {
-        if !matches!(event.what, What::RunStarted(_) | What::SegmentOpened(_) | What::StudyOpened { .. }) {
+        let opens = matches!(event.what, What::RunStarted(_) | What::SegmentOpened(_) | What::StudyOpened { .. });
+        // The next run begins with what the last one lost.
+        let loses = matches!(
+            event.what,
+            What::TrialLost { loss: Loss::Interrupted, .. }
+                | What::GuardLost { loss: Loss::Interrupted, .. }
+                | What::AttemptLost { .. }
+        );
+        if !opens && !loses {
             assert!(!self.stopped, "something happened after the run stopped: {:?}", event.what);
         }
         match &event.what {
@@ -168,9 +176,9 @@ impl Referee {
             What::RunStarted(RunFacts { slots, .. }) => {
                 self.slots = *slots;
                 self.stopped = false;
-                self.running.clear();
-                self.guarding.clear();
-                self.lives.values_mut().for_each(|life| life.asked = false);
+                assert!(self.running.is_empty(), "trials of an earlier run were not recorded as lost");
+                assert!(self.guarding.is_empty(), "guards of an earlier run were not recorded as lost");
+                assert!(self.lives.values().all(|life| !life.asked), "an attempt was not recorded as lost");
                 if let Some(baseline) = self.lives.get_mut(&ExperimentId::BASELINE).filter(|b| b.verdict.is_none()) {
                     baseline.trials.retain(|(_, score)| score.is_some());
                 }
