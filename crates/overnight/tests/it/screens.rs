@@ -455,3 +455,13 @@ fn a_study_in_a_linked_worktree_has_its_state_there_and_its_branch_with_the_othe
     assert_eq!(repo.git(&["-C", path, "status", "--porcelain"]), "");
     repo.overnight(&["run"]).ended(3).says("the branch overnight/main exists already");
 }
+
+#[test]
+fn sixteen_slots_get_sixteen_different_ideas() {
+    let repo = Repo::new();
+    let numbers: String = (0..20).map(|i| format!("y{i} = {i}.5\n")).collect();
+    let surface = format!("{}{numbers}", repo.read("knobs.py"));
+    repo.write("knobs.py", &surface).commit("more numbers");
+    repo.ok(&["run", "--slots", "16", "--experiments", "16", "--no-tui"]);
+    assert!(repo.verdicts().iter().all(|(verdict, _)| verdict != "duplicate"));
+}
