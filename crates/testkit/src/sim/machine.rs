@@ -182,11 +182,22 @@ impl Machine for Simulated {
         let setup = world.setup.clone();
         let took = 500 * world.random.below(60) as i64;
         let loses = setup.faults.lost_trial;
-        let loss = world.trouble(loses).then(|| match world.random.below(3) {
-            0 => Loss::Suspended,
-            1 => Loss::Interrupted,
-            _ => Loss::Fault { what: "the slot could not be made ready".to_owned() },
-        });
+        if loses > 0 && world.trouble(60) {
+            world.bad_spell = 3 + world.random.below(12);
+        }
+        let fault = || Loss::Fault { what: "the slot could not be made ready".to_owned() };
+        let is_agent = matches!(action, Action::Ask { .. });
+        let loss = match world.bad_spell {
+            spell if spell > 0 && world.troubled && !is_agent => {
+                world.bad_spell -= 1;
+                Some(fault())
+            }
+            _ => world.trouble(loses).then(|| match world.random.below(3) {
+                0 => Loss::Suspended,
+                1 => Loss::Interrupted,
+                _ => fault(),
+            }),
+        };
         match action {
             Action::Ask { experiment, contents, .. } => {
                 let arrival = match (loss, people::propose(&setup, experiment, &contents, &world.past)) {

@@ -51,6 +51,8 @@ pub struct Life {
     pub metric: Option<f64>,
     pub trials: Vec<(Purpose, Option<f64>)>,
     pub commit: Option<String>,
+    /// Losses through the engine's own fault, in a row.
+    faults: u32,
 }
 
 impl Life {
@@ -179,6 +181,7 @@ impl Referee {
                 assert!(self.running.is_empty(), "trials of an earlier run were not recorded as lost");
                 assert!(self.guarding.is_empty(), "guards of an earlier run were not recorded as lost");
                 assert!(self.lives.values().all(|life| !life.asked), "an attempt was not recorded as lost");
+                self.lives.values_mut().for_each(|life| life.faults = 0);
                 if let Some(baseline) = self.lives.get_mut(&ExperimentId::BASELINE).filter(|b| b.verdict.is_none()) {
                     baseline.trials.retain(|(_, score)| score.is_some());
                 }
@@ -214,11 +217,14 @@ impl Referee {
                 let (owner, _, purpose) = running.unwrap_or_else(|| panic!("trial {trial} is not running"));
                 assert_eq!(owner, *experiment, "trial {trial} belongs to another experiment");
                 let score = measurement.metric.map(Score::get).filter(|_| measurement.ending.succeeded());
-                self.life(*experiment).trials.push((purpose, score));
+                let life = self.life(*experiment);
+                life.trials.push((purpose, score));
+                life.faults = 0;
             }
-            What::TrialLost { trial, experiment, .. } => {
+            What::TrialLost { trial, experiment, loss } => {
                 let lost = self.running.remove(trial).map(|(owner, ..)| owner);
                 assert_eq!(lost, Some(*experiment), "a lost trial {trial} was not running");
+                self.lose(*experiment, loss);
             }
             What::GuardStarted { experiment, guard, slot } => {
                 self.take_slot(*slot);
@@ -226,10 +232,16 @@ impl Referee {
                 let before = self.guarding.insert((*experiment, *guard), *slot);
                 assert_eq!(before, None, "guard {guard} of {experiment} runs twice at once");
             }
-            What::GuardFinished { experiment, guard, .. } | What::GuardLost { experiment, guard, .. } => {
+            What::GuardFinished { experiment, guard, .. } => {
                 let slot = self.guarding.remove(&(*experiment, *guard));
                 assert!(slot.is_some(), "guard {guard} of {experiment} was not running");
+                self.open_life(*experiment).faults = 0;
+            }
+            What::GuardLost { experiment, guard, loss } => {
+                let slot = self.guarding.remove(&(*experiment, *guard));
+                assert!(slot.is_some(), "a lost guard {guard} of {experiment} was not running");
                 self.open_life(*experiment);
+                self.lose(*experiment, loss);
             }
             What::Judged(judged) => self.judge(setup, judged),
             What::BranchAdvanced { experiment, from, to } => {
@@ -243,6 +255,14 @@ impl Referee {
                 self.life(*experiment).commit = Some(to.0.clone());
             }
         }
+    }
+
+    /// Whatever the machine does to one experiment, it is not tried for ever.
+    fn lose(&mut self, experiment: ExperimentId, loss: &Loss) {
+        let side_by_side = self.slots - 1;
+        let life = self.life(experiment);
+        life.faults += u32::from(matches!(loss, Loss::Fault { .. }));
+        assert!(life.faults <= 3 + side_by_side, "{experiment} was lost by fault {} times in a row", life.faults);
     }
 
     fn judge(&mut self, setup: &Setup, judged: &Judged) {

@@ -79,6 +79,8 @@ pub struct World {
     pub state_dir: PathBuf,
     pub referee: Referee,
     pub passed: Passed,
+    /// So many of the next trials fail through a fault of the machine.
+    pub bad_spell: u64,
     /// Contents that were proposed before.
     pub past: Vec<Contents>,
     /// Stored by the engine, not yet acknowledged.
@@ -111,6 +113,7 @@ impl World {
             state_dir,
             referee: Referee::default(),
             passed: Passed::default(),
+            bad_spell: 0,
             past: Vec::new(),
             pending: Vec::new(),
             pending_summary: None,
