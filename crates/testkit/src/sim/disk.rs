@@ -109,6 +109,16 @@ pub fn tear_store(store: &Path, random: &mut Random) {
     }
 }
 
+/// Takes some objects and refs from the store altogether.
+pub fn vanish(store: &Path, random: &mut Random) {
+    for path in files_below(&store.join("objects")).into_iter().chain(files_below(&store.join("refs/overnight"))) {
+        let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
+        if (folder.len() == 2 || folder == "overnight") && random.one_in(8) {
+            fs::remove_file(&path).expect("remove the file");
+        }
+    }
+}
+
 /// Tears some of the objects that appeared in a folder since `before`.
 pub fn tear_new_objects(objects: &Path, before: &[PathBuf], random: &mut Random) {
     for path in files_below(objects) {

@@ -35,6 +35,7 @@ pub use setup::{Faults, Limits, Setup};
 pub use world::{KEEP_STAGES, KeepStage, Passed, Point};
 
 use machine::{Shared, Simulated};
+use random::Random;
 use referee::Stored;
 use setup::STUDY;
 use world::{Crash, World, Wreck};
@@ -142,7 +143,15 @@ impl Simulation {
             fruitless = if self.world.borrow().referee.counted() > before { 0 } else { fruitless + 1 };
         }
         self.drain();
+        self.lose_without_a_trace();
         self.check_end();
+    }
+
+    /// The power fails after the study has ended well, and leaves nothing torn: some files are simply not there.
+    fn lose_without_a_trace(&mut self) {
+        let (store, seed) = (self.site.state().join("store.git"), self.world.borrow().setup.seed);
+        disk::vanish(&store, &mut Random::new(seed));
+        self.drain();
     }
 
     /// The last run: no troubles, no limits, nothing new; whatever is open gets its verdict.

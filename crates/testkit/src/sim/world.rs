@@ -113,7 +113,8 @@ impl World {
             state_dir,
             referee: Referee::default(),
             passed: Passed::default(),
-            bad_spell: 0,
+            // Some machines are not ready when the study begins.
+            bad_spell: if setup.faults.broken_baseline { 4 } else { 0 },
             past: Vec::new(),
             pending: Vec::new(),
             pending_summary: None,
