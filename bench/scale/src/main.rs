@@ -168,8 +168,9 @@ impl Generator {
         let to = match &self.store {
             Some(store) => {
                 let facts = self.state.segment.as_ref().ok_or("no segment")?;
-                let plan = plans::kept_plan(&self.ledger.reader()?, &facts.metric, experiment, &from)?;
-                worker::keep_commit(&self.user, store, &self.study, experiment, Some(&from), &Keep::Commit(plan))?
+                let plan = plans::kept_plan(self.ledger.reader(), &facts.metric, experiment, &from)?;
+                store.set_ref(experiment.0, store.write(&plan)?)?;
+                worker::keep_commit(&self.user, &self.study, experiment, Some(&from), &Keep::Commit(plan))?
             }
             None => CommitId(format!("{:040x}", experiment.0)),
         };

@@ -152,7 +152,7 @@ pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenE
         user.set_baseline_ref(&site.study, baseline)?;
     }
     if state.run.is_some() {
-        recover_store(&store, &ledger.reader()?, &state)?;
+        recover_store(&store, ledger.reader(), &state)?;
     }
     let study = Study::new(spec, state);
     Ok(Opened { study, ledger, user, store, lock, baseline, opening, contents, notes })

@@ -25,10 +25,14 @@ pub trait Machine {
     /// Ends what need not finish: the agents, or in a hurry everything.
     fn stop(&mut self, hurry: bool);
 
-    /// Writes a proposal's commit, which the ledger can make again, and gives it its ref.
+    /// The commit that a plan makes, without making it.
+    fn commit_id(&self, plan: &CommitPlan) -> Result<CommitId, Fault>;
+
+    /// Writes an experiment's commit to the store, and gives it its ref. The ledger can make it again, so this may
+    /// wait until the work it belongs to has begun.
     fn write_proposal(&mut self, experiment: ExperimentId, plan: &CommitPlan) -> Result<CommitId, Fault>;
 
-    /// Makes a keep last: commit, then branch. Doing it twice is doing it once.
+    /// Makes a keep last in the user's repository: commit, then branch. Doing it twice is doing it once.
     fn keep(&mut self, experiment: ExperimentId, from: Option<&CommitId>, keep: &Keep) -> Result<CommitId, Fault>;
 }
 

@@ -34,6 +34,8 @@ pub struct Dispatch<M> {
     recent: VecDeque<Row>,
     /// A person's own proposal, waiting for the baseline to be measured.
     offer: Option<Offer>,
+    /// Commits that are in the ledger and still have to reach the store.
+    unwritten: Vec<(ExperimentId, CommitPlan)>,
 }
 
 /// A proposal that nobody was asked for.
@@ -52,8 +54,8 @@ struct Draft {
 
 impl<M: Machine> Dispatch<M> {
     pub fn new(study: Study, ledger: Ledger, machine: M) -> Result<Dispatch<M>, Fault> {
-        let recent = ledger.reader()?.last_rows(RECENT)?.into();
-        Ok(Dispatch { study, ledger, machine, recent, offer: None })
+        let recent = ledger.reader().last_rows(RECENT)?.into();
+        Ok(Dispatch { study, ledger, machine, recent, offer: None, unwritten: Vec::new() })
     }
 
     pub fn study(&self) -> &Study {
@@ -113,7 +115,10 @@ impl<M: Machine> Dispatch<M> {
             arrivals = Vec::new();
             for step in steps {
                 match step {
-                    Step::Stop(reason) => return Ok(reason),
+                    Step::Stop(reason) => {
+                        self.write_commits()?;
+                        return Ok(reason);
+                    }
                     step => {
                         let arrived = self.act(step, &arrivals)?;
                         arrivals.extend(arrived);
@@ -122,10 +127,19 @@ impl<M: Machine> Dispatch<M> {
             }
             arrivals.extend(self.take_offer());
             if arrivals.is_empty() {
+                // Whatever could be started is running by now: nobody waits for these.
+                self.write_commits()?;
                 let deadline = self.study.next_deadline(now);
                 arrivals = self.machine.wait(deadline)?;
             }
         }
+    }
+
+    fn write_commits(&mut self) -> Result<(), Fault> {
+        for (experiment, plan) in std::mem::take(&mut self.unwritten) {
+            self.machine.write_proposal(experiment, &plan)?;
+        }
+        Ok(())
     }
 
     /// A person's proposal joins once there is a champion to compare it with.
@@ -325,10 +339,14 @@ impl<M: Machine> Dispatch<M> {
             _ => {
                 let from = champion.clone().ok_or_else(|| Fault::lost("the champion"))?;
                 let facts = state.segment.as_ref().ok_or_else(|| Fault::lost("the segment"))?;
-                Keep::Commit(plans::kept_plan(&self.ledger.reader()?, &facts.metric, experiment, &from)?)
+                Keep::Commit(plans::kept_plan(self.ledger.reader(), &facts.metric, experiment, &from)?)
             }
         };
         let to = self.machine.keep(experiment, champion.as_ref(), &keep)?;
+        if let Keep::Commit(plan) = keep {
+            // The store has it too, so a deleted branch and a `git gc` in the user's repository lose nothing.
+            self.unwritten.push((experiment, plan));
+        }
         Ok(Arrival::BranchAdvanced { experiment, from: champion, to })
     }
 
@@ -408,8 +426,9 @@ impl<M: Machine> Dispatch<M> {
         let message = proposal_message(experiment, &description);
         let (content, surface) = (contents.id(), contents.blobs());
         let plan = CommitPlan { parent: crate::workspace::oid(&parent)?, files: contents.0, message, at: commit_time };
-        let commit = self.machine.write_proposal(experiment, &plan)?;
-        draft.blobs.extend(plan.files.into_iter().map(|(_, bytes)| bytes));
+        let commit = self.machine.commit_id(&plan)?;
+        draft.blobs.extend(plan.files.iter().map(|(_, bytes)| bytes.clone()));
+        self.unwritten.push((experiment, plan));
         let proposed = Proposed {
             experiment,
             agent,

@@ -14,6 +14,7 @@ use super::{LedgerError, Reader, blobs, filesystem, reader, schema};
 #[derive(Debug)]
 pub struct Ledger {
     db: Connection,
+    reader: Reader,
     dir: PathBuf,
     seq: u64,
     head: ChainHash,
@@ -55,7 +56,8 @@ impl Ledger {
             Ok(())
         })?;
         let (seq, head) = end;
-        Ok((Ledger { db, dir: dir.to_owned(), seq, head }, state))
+        let reader = Reader::open(dir)?;
+        Ok((Ledger { db, reader, dir: dir.to_owned(), seq, head }, state))
     }
 
     /// Makes a turn durable. When this returns, it survives anything; when it fails, nothing of it exists.
@@ -91,8 +93,8 @@ impl Ledger {
     }
 
     /// The same ledger for looking at it.
-    pub fn reader(&self) -> Result<Reader, LedgerError> {
-        Reader::open(&self.dir)
+    pub fn reader(&self) -> &Reader {
+        &self.reader
     }
 
     /// The number of the last event, and the hash that covers it and everything before.

@@ -9,6 +9,7 @@ pub use place::{DISK_FLOOR, Room, free_bytes};
 pub(crate) use place::{Order, Place, Ran, describe, read_left};
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,11 +43,18 @@ pub struct Local {
     shop: Shop,
     store: Store,
     study: String,
-    slots: HashMap<Slot, Arc<Mutex<Place>>>,
-    desks: Vec<Arc<Mutex<Place>>>,
+    slots: HashMap<Slot, Seat>,
+    desks: Vec<Seat>,
+    /// Who sits at which desk.
+    sitting: HashMap<ExperimentId, usize>,
     arrivals: (Sender<Message>, Receiver<Message>),
     stops: Arc<Mutex<Stops>>,
 }
+
+/// A place and the thread that works there, one piece of work after another.
+struct Seat(Sender<Work>);
+
+type Work = Box<dyn FnOnce(&mut Place, &Room) -> Message + Send>;
 
 /// What workers send back.
 pub enum Message {
@@ -77,7 +85,8 @@ impl Local {
     pub fn new(shop: Shop, store: Store) -> Local {
         let study = shop.spec.study.clone();
         let arrivals = mpsc::channel();
-        Local { shop, store, study, slots: HashMap::new(), desks: Vec::new(), arrivals, stops: Arc::default() }
+        let (slots, desks, sitting) = (HashMap::new(), Vec::new(), HashMap::new());
+        Local { shop, store, study, slots, desks, sitting, arrivals, stops: Arc::default() }
     }
 
     /// Where signals and other commands for the loop are sent.
@@ -85,31 +94,51 @@ impl Local {
         self.arrivals.0.clone()
     }
 
-    fn slot(&mut self, slot: Slot) -> Arc<Mutex<Place>> {
-        let make = || Arc::new(Mutex::new(Place::new(self.shop.dir.join("slots").join(slot.to_string()))));
-        self.slots.entry(slot).or_insert_with(make).clone()
-    }
-
-    /// A desk that no agent sits at.
-    fn desk(&mut self) -> Arc<Mutex<Place>> {
-        if let Some(free) = self.desks.iter().find(|desk| Arc::strong_count(desk) == 1) {
-            return free.clone();
+    fn in_slot(&mut self, slot: Slot, work: impl FnOnce(&mut Place, &Room) -> Message + Send + 'static) {
+        if !self.slots.contains_key(&slot) {
+            let seat = self.seat("slots", slot.0 as usize);
+            self.slots.insert(slot, seat);
         }
-        let dir = self.shop.dir.join("desks").join(self.desks.len().to_string());
-        self.desks.push(Arc::new(Mutex::new(Place::new(dir))));
-        self.desks[self.desks.len() - 1].clone()
+        self.slots[&slot].work(Box::new(work));
     }
 
-    fn spawn(&self, place: Arc<Mutex<Place>>, work: impl FnOnce(&mut Place, &Room) -> Message + Send + 'static) {
-        let room = Room { shop: self.shop.clone(), stops: StopHandle(self.stops.clone()) };
-        let inbox = self.inbox();
+    /// Works at a desk where no agent sits.
+    fn at_desk(&mut self, experiment: ExperimentId, work: impl FnOnce(&mut Place, &Room) -> Message + Send + 'static) {
+        let taken = |desk: &usize| self.sitting.values().any(|sitting| sitting == desk);
+        let desk = (0..).find(|desk| !taken(desk)).unwrap_or(self.desks.len());
+        if desk >= self.desks.len() {
+            self.desks.push(self.seat("desks", self.desks.len()));
+        }
+        self.sitting.insert(experiment, desk);
+        self.desks[desk].work(Box::new(work));
+    }
+
+    fn seat(&self, kind: &str, number: usize) -> Seat {
+        let place = Place::new(self.shop.dir.join(kind).join(number.to_string()));
+        Seat::new(place, Room { shop: self.shop.clone(), stops: StopHandle(self.stops.clone()) }, self.inbox())
+    }
+}
+
+impl Seat {
+    fn new(mut place: Place, room: Room, inbox: Sender<Message>) -> Seat {
+        let (orders, inbox_of_seat) = mpsc::channel::<Work>();
         std::thread::spawn(move || {
-            let message = work(&mut place.lock().unwrap_or_else(PoisonError::into_inner), &room);
-            // Free the place before anybody learns of it: the next occupant may come at once.
-            drop(place);
-            // Nobody listens any more when the run has ended; then there is nobody to tell.
-            let _ = inbox.send(message);
+            for work in inbox_of_seat {
+                // A seat that dies of a bug must not leave the loop waiting for ever.
+                let message = catch_unwind(AssertUnwindSafe(|| work(&mut place, &room)))
+                    .unwrap_or_else(|_| Message::Fault(Fault::Other("a worker panicked".into())));
+                // Nobody listens any more when the run has ended; then there is nobody to tell.
+                let _ = inbox.send(message);
+                // While others think or measure: the next one finds it ready.
+                place.tidy(&room);
+            }
         });
+        Seat(orders)
+    }
+
+    fn work(&self, work: Work) {
+        // The thread lives as long as its seat: it ends only when the orders do.
+        let _ = self.0.send(work);
     }
 }
 
@@ -125,18 +154,29 @@ impl Machine for Local {
             Some(until) => inbox.recv_timeout(until.since(clock::now()).into()).ok(),
         };
         let rest = std::iter::from_fn(|| inbox.try_recv().ok());
-        let take = |message| match message {
-            Message::Arrival(arrival) => Ok(arrival),
-            Message::Fault(fault) => Err(fault),
-        };
-        first.into_iter().chain(rest).map(take).collect()
+        let messages: Vec<Message> = first.into_iter().chain(rest).collect();
+        let mut arrivals = Vec::new();
+        for message in messages {
+            match message {
+                Message::Arrival(arrival) => arrivals.push(arrival),
+                Message::Fault(fault) => return Err(fault),
+            }
+        }
+        for arrival in &arrivals {
+            if let Arrival::Proposal { experiment, .. }
+            | Arrival::AttemptFailed { experiment, .. }
+            | Arrival::AttemptLost { experiment } = arrival
+            {
+                self.sitting.remove(experiment);
+            }
+        }
+        Ok(arrivals)
     }
 
     fn act(&mut self, action: Action) -> Result<(), Fault> {
         match action {
             Action::Trial { trial, experiment, seed, slot, contents } => {
-                let place = self.slot(slot);
-                self.spawn(place, move |place, room| {
+                self.in_slot(slot, move |place, room| {
                     let outcome = trial::run(place, room, seed, &contents);
                     settle(outcome, |outcome| match outcome {
                         Ok((measurement, output)) => Arrival::TrialFinished { trial, experiment, measurement, output },
@@ -145,8 +185,7 @@ impl Machine for Local {
                 });
             }
             Action::Guard { experiment, guard, slot, command, contents } => {
-                let place = self.slot(slot);
-                self.spawn(place, move |place, room| {
+                self.in_slot(slot, move |place, room| {
                     let outcome = trial::guard(place, room, &command, &contents);
                     settle(outcome, |outcome| match outcome {
                         Ok((ending, usage, output)) => {
@@ -157,8 +196,7 @@ impl Machine for Local {
                 });
             }
             Action::Ask { experiment, brief, contents } => {
-                let desk = self.desk();
-                self.spawn(desk, move |desk, room| {
+                self.at_desk(experiment, move |desk, room| {
                     let outcome = agent::command::ask(desk, room, brief, &contents);
                     settle(outcome, |outcome| match outcome {
                         Ok(agent::Answer::Proposal { contents, description, took, output }) => {
@@ -191,6 +229,10 @@ impl Machine for Local {
         }
     }
 
+    fn commit_id(&self, plan: &CommitPlan) -> Result<CommitId, Fault> {
+        Ok(CommitId(self.store.id_of(plan)?.to_string()))
+    }
+
     fn write_proposal(&mut self, experiment: ExperimentId, plan: &CommitPlan) -> Result<CommitId, Fault> {
         if self.store.loose() > PACK_AT {
             self.store.pack()?;
@@ -201,7 +243,7 @@ impl Machine for Local {
     }
 
     fn keep(&mut self, experiment: ExperimentId, from: Option<&CommitId>, keep: &Keep) -> Result<CommitId, Fault> {
-        keep_commit(&self.shop.user, &self.store, &self.study, experiment, from, keep)
+        keep_commit(&self.shop.user, &self.study, experiment, from, keep)
     }
 }
 
@@ -209,7 +251,6 @@ impl Machine for Local {
 /// branch. A second time it finds its own work and says so.
 pub fn keep_commit(
     user: &UserRepo,
-    store: &Store,
     study: &str,
     experiment: ExperimentId,
     from: Option<&CommitId>,
@@ -224,13 +265,7 @@ pub fn keep_commit(
     }
     let (to, why) = match keep {
         Keep::Baseline(commit) => (oid(commit)?, "baseline".to_owned()),
-        Keep::Commit(plan) => {
-            let to = user.write_kept(plan)?;
-            // The store has it too, so a deleted branch and a `git gc` in the user's repository lose nothing.
-            store.write(plan)?;
-            store.set_ref(experiment.0, to)?;
-            (to, format!("kept experiment {experiment}"))
-        }
+        Keep::Commit(plan) => (user.write_kept(plan)?, format!("kept experiment {experiment}")),
     };
     // Also where the branch is there already: the run that moved it may have been killed before it was synced.
     user.advance(study, from, to, &format!("overnight: {why}"))?;

@@ -32,6 +32,8 @@ pub struct Room {
 pub(crate) struct Place {
     dir: PathBuf,
     copy: Option<Copy>,
+    /// Nothing has run here since it was made as new.
+    is_tidy: bool,
 }
 
 /// How a command in a place ended, and what it used.
@@ -42,13 +44,14 @@ pub(crate) struct Ran {
 
 impl Place {
     pub(crate) fn new(dir: PathBuf) -> Place {
-        Place { dir, copy: None }
+        Place { dir, copy: None, is_tidy: false }
     }
 
     /// Makes the place as new, with these contents in the surface.
     pub(crate) fn fresh(&mut self, room: &Room, contents: &Contents) -> Result<(), Trouble> {
         enough_room(&self.dir)?;
-        let mut made = self.lay_out(room, contents);
+        let was_tidy = std::mem::take(&mut self.is_tidy);
+        let mut made = if was_tidy { self.put(contents) } else { self.lay_out(room, contents) };
         if made.is_err() {
             // The command before may have done anything to its copy, down to removing it.
             self.copy = None;
@@ -58,6 +61,19 @@ impl Place {
             Err(full) => full,
             Ok(()) => Trouble::Loss(Loss::Fault { what: describe(&error) }),
         })
+    }
+
+    /// Takes away what a command left, so that the next one need not wait for it. What cannot be done here is done,
+    /// and said, when the place is needed.
+    pub(crate) fn tidy(&mut self, room: &Room) {
+        self.is_tidy = self.copy.is_some() && self.lay_out(room, &Contents(Vec::new())).is_ok();
+    }
+
+    fn put(&mut self, contents: &Contents) -> Result<(), GitError> {
+        match &mut self.copy {
+            Some(copy) => copy.put(&contents.0),
+            None => Ok(()),
+        }
     }
 
     fn lay_out(&mut self, room: &Room, contents: &Contents) -> Result<(), GitError> {

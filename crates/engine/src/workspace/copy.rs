@@ -112,6 +112,20 @@ impl Copy {
         self.tidy(&surface)
     }
 
+    /// Puts the surface into a copy that nothing has touched since it was reset: no walk through the whole tree.
+    pub fn put(&mut self, surface: &[(String, Vec<u8>)]) -> Result<(), GitError> {
+        let root = open_root(&self.root)?;
+        for (path, contents) in surface {
+            let failed = |error: io::Error| GitError::io("write", self.root.join(path))(error);
+            let missing = || GitError::NotInTheTree { path: path.clone() };
+            self.tree
+                .put_surface(root.as_fd(), Path::new(path), contents, self.making)
+                .map_err(failed)?
+                .ok_or_else(missing)?;
+        }
+        Ok(())
+    }
+
     /// What was changed since the last reset, apart from these surface files. Nothing is restored.
     pub fn changes(&self, surface: &[String]) -> Result<Changes, GitError> {
         let surface = surface.iter().map(|path| (Path::new(path), &[][..])).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
@@ -15,8 +15,9 @@ use rustix::io::Errno;
 use super::checkout::{SubmoduleHead, submodule_head};
 use super::error::GitError;
 use super::lfs::Pointer;
-use super::make::{Making, Seen, create, finish, make_link};
+use super::make::{Making, Seen, create, finish, finish_folder, make_link};
 use super::object;
+use super::remove::{open_folder, remove};
 use super::tree::{self, FileKind, Found};
 use super::user;
 
@@ -124,6 +125,31 @@ impl Folder {
             folder = inner;
         }
         folder.nodes.insert(name.to_owned(), node);
+    }
+
+    /// Replaces one file by surface contents, and finishes its folder; `None` when the tree has no such file.
+    pub fn put_surface(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        path: &Path,
+        contents: &[u8],
+        making: Making,
+    ) -> io::Result<Option<()>> {
+        let mut parts = path.iter();
+        let Some(name) = parts.next() else { return Ok(None) };
+        match self.nodes.get_mut(name) {
+            Some(Node::Folder(inner)) => {
+                let opened = open_folder(fd, name)?;
+                inner.put_surface(opened.as_fd(), parts.as_path(), contents, making)
+            }
+            Some(Node::File(file)) if parts.as_path().as_os_str().is_empty() && file.is_regular() => {
+                remove(fd, name)?;
+                file.make_surface(fd, name, contents, making)?;
+                self.seen = Some(finish_folder(fd, making)?);
+                Ok(Some(()))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The file at a path.

@@ -66,6 +66,12 @@ impl Store {
         Ok(objects.last().expect("a plan ends with its commit").id)
     }
 
+    /// The commit that a plan makes, without making it.
+    pub fn id_of(&self, plan: &CommitPlan) -> Result<ObjectId, GitError> {
+        let objects = plan.objects(&self.local())?;
+        Ok(objects.last().expect("a plan ends with its commit").id)
+    }
+
     /// Points `refs/overnight/<experiment>` to a proposal, whatever it pointed to.
     pub fn set_ref(&self, experiment: u64, commit: ObjectId) -> Result<(), GitError> {
         let _guard = self.refs.lock().unwrap_or_else(PoisonError::into_inner);

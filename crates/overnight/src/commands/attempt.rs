@@ -63,7 +63,7 @@ fn summarise(reason: &StopReason, row: Option<&Row>) {
 fn champion_contents(opened: &Opened) -> Outcome<Contents> {
     let state = opened.study.state();
     if let Some(champion) = state.champion() {
-        return Ok(plans::contents(&opened.ledger.reader()?, &champion.surface)?);
+        return Ok(plans::contents(opened.ledger.reader(), &champion.surface)?);
     }
     let from_opening = opened.opening.iter().find_map(|what| match what {
         What::SegmentOpened(facts) => Some(&facts.contents),

@@ -125,7 +125,7 @@ impl Simulated {
                 fs::write(self.branch_file(&format!("{STUDY}.lock")), format!("{to}\n")).expect("write the lock");
             }
             KeepStage::Branch => {
-                if let Err(fault) = keep_commit(&self.user, &self.store, STUDY, experiment, from, keep) {
+                if let Err(fault) = keep_commit(&self.user, STUDY, experiment, from, keep) {
                     return fault;
                 }
             }
@@ -255,6 +255,10 @@ impl Machine for Simulated {
         }
     }
 
+    fn commit_id(&self, plan: &CommitPlan) -> Result<CommitId, Fault> {
+        Ok(CommitId(self.store.id_of(plan)?.to_string()))
+    }
+
     fn write_proposal(&mut self, experiment: ExperimentId, plan: &CommitPlan) -> Result<CommitId, Fault> {
         if self.world.borrow().setup.faults.packing && self.store.loose() > PACK_AT {
             self.store.pack()?;
@@ -295,7 +299,7 @@ impl Machine for Simulated {
         };
         match stage {
             Some(stage) => Err(self.die_in_keep(experiment, from, keep, stage)),
-            None => keep_commit(&self.user, &self.store, STUDY, experiment, from, keep),
+            None => keep_commit(&self.user, STUDY, experiment, from, keep),
         }
     }
 }
