@@ -51,8 +51,14 @@ impl Store {
             keep_as(&dir.join("HEAD"), HEAD)
         };
         make().map_err(GitError::io("make the store", dir))?;
+        let store = Store::open(dir)?;
+        pack::clear_staging(&store.dir)?;
+        Ok(store)
+    }
+
+    /// Opens the store for looking at it: nothing is made, mended or cleared, so an engine may be at work in it.
+    pub fn open(dir: &Path) -> Result<Store, GitError> {
         let dir = dir.canonicalize().map_err(GitError::io("find the folder", dir))?;
-        pack::clear_staging(&dir)?;
         let loose = object::list_loose(&dir.join("objects"))?.len();
         Ok(Store { repo: RwLock::new(open(&dir)?), dir, loose: loose.into(), refs: Mutex::new(()) })
     }

@@ -256,10 +256,17 @@ impl Machine for Simulated {
     }
 
     fn commit_id(&self, plan: &CommitPlan) -> Result<CommitId, Fault> {
+        let mut world = self.world.borrow_mut();
+        let contents = overnight_model::proposal::Contents(plan.files.clone());
+        // Asked again after a crash, an agent gives the same answer; that makes it no second idea.
+        if !world.past.contains(&contents) {
+            world.past.push(contents);
+        }
         Ok(CommitId(self.store.id_of(plan)?.to_string()))
     }
 
     fn write_proposal(&mut self, experiment: ExperimentId, plan: &CommitPlan) -> Result<CommitId, Fault> {
+        self.world.borrow_mut().settle();
         if self.world.borrow().setup.faults.packing && self.store.loose() > PACK_AT {
             self.store.pack()?;
         }
@@ -270,11 +277,6 @@ impl Machine for Simulated {
         let proposals = world.passed.proposals;
         if world.dies_at(Point::Proposal(proposals)) {
             world.crash("after a proposal's commit");
-        }
-        let contents = overnight_model::proposal::Contents(plan.files.clone());
-        // Asked again after a crash, an agent gives the same answer; that makes it no second idea.
-        if !world.past.contains(&contents) {
-            world.past.push(contents);
         }
         Ok(CommitId(commit.to_string()))
     }
