@@ -10,10 +10,17 @@ use crate::units::Millis;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    Exited { code: i32 },
-    Signaled { signal: i32 },
-    TimedOut { after: Millis },
-    NotStarted { cause: String },
+    Exited {
+        code: i32,
+    },
+    Signaled {
+        signal: i32,
+    },
+    TimedOut {
+        after: Millis,
+    },
+    /// What it left filled the disk, and was taken away.
+    DiskFilled,
 }
 
 impl Ending {
@@ -36,7 +43,7 @@ impl fmt::Display for Ending {
                 None => write!(f, "killed by signal {signal}"),
             },
             Ending::TimedOut { after } => write!(f, "killed at its limit of {after}"),
-            Ending::NotStarted { cause } => write!(f, "could not be started: {cause}"),
+            Ending::DiskFilled => f.write_str("filled the disk"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The first judge: keep only beyond the measured noise, and only what a second run confirms.
+//! The first judge: keep only beyond the measured noise, and only what further runs confirm.
 //!
 //! Whatever decides later does so behind `rule`: everything known of both sides in, one ruling out.
 
@@ -36,12 +36,12 @@ impl Noise {
         }
     }
 
-    /// The gain of one trial over a level of `n` trials that noise alone would rarely show.
-    fn bound(self, n: u32) -> f64 {
+    /// The gain of a mean of `trials` over a level of `n` that noise alone would rarely show.
+    fn bound(self, trials: u32, n: u32) -> f64 {
         match self {
             Noise::Unknown => f64::INFINITY,
             Noise::Deterministic => 0.0,
-            Noise::Noisy { sd, degrees } => student_t(Confidence::P95, degrees) * sd * spread(1, n),
+            Noise::Noisy { sd, degrees } => student_t(Confidence::P95, degrees) * sd * spread(trials, n),
         }
     }
 }
@@ -84,32 +84,39 @@ pub fn rule(evidence: &Evidence<'_>) -> Option<Ruling> {
     let Some((&first, confirmations)) = candidate.split_first() else {
         return Some(Ruling::Measure);
     };
-    let bound = noise.bound(champion.n());
+    let bound = noise.bound(1, champion.n());
+    let gain = |score| goal.gain(level, score);
     let estimate = |scores: &[f64]| estimate(goal, noise, champion, level, scores);
-    let first_gain = goal.gain(level, first);
-    if let Some(reason) = shortfall(first_gain, bound, min_gain) {
+    if let Some(reason) = shortfall(gain(first), bound, min_gain) {
         return Some(Ruling::Discard(reason, estimate(candidate)));
     }
-    if noise == Noise::Deterministic {
-        let reason = Reason::Better { gain: first_gain, bound, trials: 1 };
-        return Some(Ruling::Keep(reason, estimate(candidate)));
-    }
-    // The first run was chosen for being good, so only what came after it says how good.
-    let Some(&second) = confirmations.last() else {
+    // The first run was chosen for being good; a second one has to be as good.
+    let Some((&second, further)) = confirmations.split_first() else {
         return Some(Ruling::Measure);
     };
-    let second_gain = goal.gain(level, second);
-    Some(match shortfall(second_gain, bound, min_gain) {
-        Some(_) => {
-            let reason = Reason::NotConfirmed { first: first_gain, second: second_gain, bound };
-            Ruling::Discard(reason, estimate(confirmations))
-        }
-        None => {
-            let trials = candidate.len() as u32;
-            let reason = Reason::Better { gain: second_gain, bound, trials };
-            Ruling::Keep(reason, estimate(confirmations))
-        }
-    })
+    let not_confirmed = |second: f64, bound: f64| {
+        let reason = Reason::NotConfirmed { first: gain(first), second, bound };
+        Some(Ruling::Discard(reason, estimate(confirmations)))
+    };
+    if shortfall(gain(second), bound, min_gain).is_some() {
+        return not_confirmed(gain(second), bound);
+    }
+    // The noise was learned with this candidate's own repeats, so both runs gave the same value.
+    if noise == Noise::Deterministic {
+        let reason = Reason::Better { gain: gain(first), bound, trials: 2 };
+        return Some(Ruling::Keep(reason, estimate(candidate)));
+    }
+    // The second was chosen as well. How much better it is, the third says, and all after the first together.
+    let Some(&third) = further.last() else {
+        return Some(Ruling::Measure);
+    };
+    let mean = Tally::of(confirmations.iter().copied());
+    let (mean, bound) = (gain(mean.mean().unwrap_or(level)), noise.bound(mean.n(), champion.n()));
+    if shortfall(mean, bound, min_gain).is_some() {
+        return not_confirmed(mean, bound);
+    }
+    let trials = candidate.len() as u32;
+    Some(Ruling::Keep(Reason::Better { gain: mean, bound, trials }, estimate(&[third])))
 }
 
 /// Why a gain is not enough, if it is not.
@@ -162,8 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn one_trial_decides_a_deterministic_metric() {
-        assert!(matches!(ruled(Noise::Deterministic, 0.0, &[0.999999]), Ruling::Keep(..)));
+    fn a_deterministic_metric_is_run_once_more_and_that_is_all() {
+        assert_eq!(ruled(Noise::Deterministic, 0.0, &[0.999999]), Ruling::Measure);
+        assert!(matches!(ruled(Noise::Deterministic, 0.0, &[0.999999, 0.999999]), Ruling::Keep(..)));
         let equal = reason(ruled(Noise::Deterministic, 0.0, &[1.0]));
         assert_eq!(equal, Reason::NotBetter { gain: 0.0 });
     }
@@ -174,15 +182,17 @@ mod tests {
     }
 
     #[test]
-    fn a_large_gain_is_kept_only_when_a_second_run_confirms_it() {
+    fn a_large_gain_is_kept_only_when_further_runs_confirm_it() {
         assert_eq!(ruled(NOISY, 0.0, &[0.9]), Ruling::Measure);
-        assert!(matches!(ruled(NOISY, 0.0, &[0.9, 0.91]), Ruling::Keep(..)));
+        assert_eq!(ruled(NOISY, 0.0, &[0.9, 0.91]), Ruling::Measure);
+        assert!(matches!(ruled(NOISY, 0.0, &[0.9, 0.91, 0.92]), Ruling::Keep(..)));
         assert!(matches!(reason(ruled(NOISY, 0.0, &[0.9, 1.0])), Reason::NotConfirmed { .. }));
+        assert!(matches!(reason(ruled(NOISY, 0.0, &[0.97, 0.97, 1.05])), Reason::NotConfirmed { .. }));
     }
 
     #[test]
-    fn the_reported_gain_leaves_out_the_run_that_was_selected() {
-        let Ruling::Keep(_, estimate) = ruled(NOISY, 0.0, &[0.5, 0.9]) else { panic!("not kept") };
+    fn the_reported_gain_leaves_out_the_runs_that_were_selected() {
+        let Ruling::Keep(_, estimate) = ruled(NOISY, 0.0, &[0.5, 0.6, 0.9]) else { panic!("not kept") };
         assert!((estimate.gain - 0.1).abs() < 1e-12);
         assert!(estimate.low.unwrap() < 0.1 && estimate.high.unwrap() > 0.1);
     }

@@ -142,8 +142,8 @@ impl fmt::Display for Reason {
         match self {
             Reason::Measured { trials: 1 } => write!(f, "measured once"),
             Reason::Measured { trials } => write!(f, "measured {trials} times"),
-            Reason::Better { gain, bound, trials: 1 } if *bound == 0.0 => {
-                write!(f, "better by {} on a deterministic metric", n(gain))
+            Reason::Better { gain, bound, .. } if *bound == 0.0 => {
+                write!(f, "better by {}, twice the same", n(gain))
             }
             Reason::Better { gain, bound, trials } => {
                 let (gain, bound) = (n(gain), n(bound));

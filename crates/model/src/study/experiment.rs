@@ -43,8 +43,6 @@ pub struct Experiment {
     pub verdict: Option<(Verdict, Reason)>,
     pub judged_metric: Option<Score>,
     pub estimate: Option<Estimate>,
-    /// Where the branch has to go, or went, for it.
-    pub advanced: bool,
 }
 
 /// One finished trial.
@@ -88,7 +86,6 @@ impl Experiment {
             verdict: None,
             judged_metric: None,
             estimate: None,
-            advanced: false,
         }
     }
 
@@ -99,14 +96,14 @@ impl Experiment {
 
     /// Its level from the trials that had no part in choosing it.
     ///
-    /// A screening trial was selected for being good; only where it is the single one there is (a
-    /// deterministic metric) does it count.
+    /// Screening and confirming trials were selected for being good; they count only where there are no others, as
+    /// for a deterministic metric, whose trials are all the same.
     pub fn level(&self) -> Tally {
         let of = |wanted: fn(Purpose) -> bool| {
             let chosen = self.trials.iter().filter(|trial| wanted(trial.purpose));
             Tally::of(chosen.filter_map(Trial::score))
         };
-        let fair = of(|purpose| purpose != Purpose::Screen);
+        let fair = of(|purpose| matches!(purpose, Purpose::Baseline | Purpose::Remeasure));
         if fair.n() > 0 { fair } else { of(|_| true) }
     }
 }

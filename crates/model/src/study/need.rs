@@ -83,6 +83,14 @@ impl Study {
         if self.state.trials_for(baseline.id, Purpose::Baseline) < CALIBRATION_TRIALS {
             return Need::Trial(Purpose::Baseline);
         }
+        // A guard that the baseline does not pass would refuse every candidate, all night.
+        for when in [When::First, When::BeforeKeep] {
+            match self.guard_need(baseline, when) {
+                Some(Need::Verdict(_)) => return Need::Patience,
+                Some(need) => return need,
+                None => {}
+            }
+        }
         let trials = baseline.trials.len() as u32;
         Need::Verdict(judged(baseline, Verdict::Baseline, Reason::Measured { trials }, None))
     }
@@ -102,7 +110,8 @@ impl Study {
         match ruling {
             None => Need::Patience,
             Some(Ruling::Measure) if scores.is_empty() => Need::Trial(Purpose::Screen),
-            Some(Ruling::Measure) => Need::Trial(Purpose::Confirm),
+            Some(Ruling::Measure) if scores.len() == 1 => Need::Trial(Purpose::Confirm),
+            Some(Ruling::Measure) => Need::Trial(Purpose::Remeasure),
             Some(Ruling::Discard(reason, estimate)) => {
                 Need::Verdict(judged(experiment, Verdict::Discarded, reason, Some(estimate)))
             }
@@ -124,6 +133,9 @@ impl Study {
             ending @ Ending::TimedOut { .. } => {
                 return Some((Verdict::TimedOut, Reason::Ended { ending: ending.clone() }));
             }
+            ending @ Ending::DiskFilled => {
+                return Some((Verdict::DiskLimit, Reason::Ended { ending: ending.clone() }));
+            }
             ending => return Some((Verdict::Crashed, Reason::Ended { ending: ending.clone() })),
         }
         let Some(score) = measurement.metric else {
@@ -141,7 +153,7 @@ impl Study {
     }
 
     /// The first command guard of this moment that has not passed yet.
-    fn guard_need(&self, experiment: &Experiment, when: When) -> Option<Need> {
+    pub(super) fn guard_need(&self, experiment: &Experiment, when: When) -> Option<Need> {
         for (index, guard) in self.spec.guards.iter().enumerate() {
             let (Check::Run(command), true) = (&guard.check, guard.when == when) else { continue };
             let index = index as u32;
@@ -157,6 +169,16 @@ impl Study {
         None
     }
 
+    /// A number that a guard needs and the trial did not give.
+    pub(super) fn missing_number(&self, measurement: &Measurement) -> Option<(Verdict, Reason)> {
+        let names = self.spec.guards.iter().filter_map(|guard| match &guard.check {
+            Check::Number { metric, .. } => Some(metric),
+            Check::Run(_) => None,
+        });
+        let missing = names.into_iter().find(|name| measurement.number(name).is_none())?;
+        Some((Verdict::GuardFailed, Reason::GuardMissing { metric: missing.clone() }))
+    }
+
     /// The first number that is past its limit.
     fn number_breach(&self, measurement: &Measurement, when: When) -> Option<Reason> {
         let guards = self.spec.guards.iter().filter(|guard| guard.when == when);
@@ -165,10 +187,12 @@ impl Study {
             let Some(value) = measurement.number(metric) else {
                 return Some(Reason::GuardMissing { metric: metric.clone() });
             };
-            let relative = max_regression.and_then(|share| {
-                let champion = self.champion_number(metric)?;
-                Some(champion + champion.abs() * share.get()).filter(|limit| limit.is_finite())
-            });
+            let champion = self.champion_number(metric);
+            if max_regression.is_some() && champion.is_none() {
+                return Some(Reason::GuardMissing { metric: metric.clone() });
+            }
+            let relative = max_regression.zip(champion).map(|(share, level)| level + level.abs() * share.get());
+            let relative = relative.filter(|limit| limit.is_finite());
             let limits = max.map(Score::get).into_iter().chain(relative);
             if let Some(limit) = limits.min_by(f64::total_cmp).filter(|limit| value.get() > *limit) {
                 return Some(Reason::GuardLimit { metric: metric.clone(), value: value.get(), limit });

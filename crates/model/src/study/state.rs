@@ -32,6 +32,8 @@ pub struct State {
     pub(super) running: BTreeMap<TrialId, (Running, (Slot, Seed))>,
     pub(super) guarding: BTreeMap<(ExperimentId, u32), Slot>,
     tried: BTreeMap<ExperimentId, Tried>,
+    /// Repeats of a candidate that differed while the metric looked deterministic.
+    scattered: Option<Tally>,
     pub(super) counts: Counts,
     pub(super) next_experiment: u64,
     pub(super) next_trial: u64,
@@ -61,7 +63,8 @@ pub struct Run {
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct SinceKeep {
-    pub(super) at: Timestamp,
+    /// How long the study had run by then, over all runs.
+    pub(super) run_time: Millis,
     pub(super) experiments: u64,
 }
 
@@ -149,7 +152,6 @@ impl State {
                 self.champion = Some(*experiment);
                 self.with_any(*experiment, |found| {
                     found.commit = Some(to.clone());
-                    found.advanced = true;
                 });
             }
             What::Unknown => {}
@@ -211,9 +213,23 @@ impl State {
     }
 
     /// What repeats of standing commits say about the noise.
+    ///
+    /// Where a metric looks deterministic, repeats of candidates count too: the first unequal one ends that. Where it
+    /// is noisy, the commits near the champion's level tell more: what takes a tenth of the time scatters less.
     pub fn noise(&self) -> Noise {
-        let groups: Vec<Tally> = self.standing_levels().collect();
-        Noise::from_repeats(&groups)
+        let mut groups: Vec<Tally> = self.standing_levels().collect();
+        if groups.iter().all(|group| group.squares() == 0.0) {
+            groups.extend(self.scattered);
+            let candidates = self.open.values().filter(|open| !open.id.is_baseline());
+            groups.extend(candidates.map(|open| Tally::of(open.scores())));
+        }
+        let all = Noise::from_repeats(&groups);
+        let Some(level) = self.champion().and_then(|champion| champion.level().mean()) else { return all };
+        let is_near = |group: &&Tally| group.mean().is_some_and(|mean| (mean - level).abs() <= level.abs() / 2.0);
+        match (all, Noise::from_repeats(groups.iter().filter(is_near))) {
+            (Noise::Noisy { .. }, near @ Noise::Noisy { .. }) => near,
+            (all, _) => all,
+        }
     }
 
     /// The trials the noise was learned from.
@@ -224,6 +240,12 @@ impl State {
     /// Whether the baseline has its verdict.
     pub fn calibrated(&self) -> bool {
         self.standing.contains_key(&ExperimentId::BASELINE)
+    }
+
+    /// How long the study has run by now, over all runs.
+    pub(super) fn run_time(&self, now: Timestamp) -> Millis {
+        let elapsed = self.run.as_ref().map_or(Millis(0), |run| now.since(run.started_at));
+        Millis(self.past_wall.0 + elapsed.0)
     }
 
     /// The number the next experiment will have.
@@ -267,6 +289,8 @@ impl State {
         }
         for open in self.open.values_mut() {
             open.asked = false;
+            // The guards may be others now: what passed then says nothing of them.
+            open.guards.clear();
         }
         for known in self.open.values_mut().chain(self.standing.values_mut()) {
             known.faults = 0;
@@ -289,11 +313,8 @@ impl State {
             exhausted: None,
             engine_errors_in_a_row: 0,
             last_engine_error: String::new(),
-            since_keep: SinceKeep { at, experiments: 0 },
+            since_keep: SinceKeep { run_time: self.past_wall, experiments: 0 },
         });
-        if self.total_since_keep.at == Timestamp(0) {
-            self.total_since_keep.at = at;
-        }
     }
 
     fn propose(&mut self, proposed: &Proposed, at: Timestamp) {
@@ -322,6 +343,10 @@ impl State {
         experiment.judged_metric = *metric;
         experiment.estimate = *estimate;
         self.count(*verdict, reason, at);
+        let repeats = Tally::of(experiment.scores());
+        if repeats.squares() > 0.0 && !id.is_baseline() && self.standing_levels().all(|group| group.squares() == 0.0) {
+            self.scattered.get_or_insert(repeats);
+        }
         if let Some(crate::event::AttemptFailure::Exhausted { what }) = &experiment.failure
             && let Some(run) = &mut self.run
         {
@@ -361,6 +386,7 @@ impl State {
         if verdict == Verdict::Baseline {
             return;
         }
+        let run_time = self.run_time(at);
         let counts = &mut self.counts;
         match verdict.group() {
             Group::Kept => counts.kept += 1,
@@ -372,7 +398,7 @@ impl State {
         let Some(run) = &mut self.run else { return };
         for since in [&mut self.total_since_keep, &mut run.since_keep] {
             match verdict {
-                Verdict::Kept => *since = SinceKeep { at, experiments: 0 },
+                Verdict::Kept => *since = SinceKeep { run_time, experiments: 0 },
                 verdict => since.experiments += u64::from(verdict.is_counted()),
             }
         }

@@ -5,7 +5,7 @@ use super::need::{Need, is_hopeless, judged};
 use crate::event::{Purpose, Scope, StopReason, What};
 use crate::id::{CommitId, ExperimentId, Seed, Slot, TrialId};
 use crate::judge::Noise;
-use crate::spec::{Limit, Patience};
+use crate::spec::{Limit, Patience, When};
 use crate::units::{Millis, Score, Timestamp};
 use crate::verdict::{Reason, Verdict};
 
@@ -79,7 +79,15 @@ impl Study {
         if let Some(reason) = self.over(now) {
             return self.idle().then_some(Step::Stop(reason));
         }
-        self.next_work().or_else(|| self.finished())
+        // What is open is judged before a run ends for want of a gain, an idea or a reason to go on.
+        let enough = self.enough(now);
+        if let Some(step) = self.next_work(enough.is_none()) {
+            return Some(step);
+        }
+        match enough {
+            Some(reason) => (self.idle() && self.open_ones() == 0).then_some(Step::Stop(reason)),
+            None => self.finished(),
+        }
     }
 
     /// When the present moment alone will change what comes next. A limit that has passed changes nothing more:
@@ -89,15 +97,18 @@ impl Study {
         let Limit { wall, no_gain_for, .. } = self.spec.limits.night;
         let total = self.spec.limits.total;
         let after = |from: Timestamp, span: Millis| Timestamp(from.0 + span.0 as i64);
-        let patience = |since: Timestamp, patience| match patience {
-            Some(Patience::Time(span)) => Some(after(since, span)),
+        // Time counts while the study runs: a moment of this run is so far from its start.
+        let at_run_time =
+            |run_time: u64| after(run.started_at, Millis(run_time.saturating_sub(self.state.past_wall.0)));
+        let patience = |since: super::state::SinceKeep, patience| match patience {
+            Some(Patience::Time(span)) => Some(at_run_time(since.run_time.0 + span.0)),
             _ => None,
         };
         [
             wall.map(|wall| after(run.started_at, wall)),
             total.wall.map(|wall| after(run.started_at, Millis(wall.0.saturating_sub(self.state.past_wall.0)))),
-            patience(run.since_keep.at, no_gain_for),
-            patience(self.state.total_since_keep.at, total.no_gain_for),
+            patience(run.since_keep, no_gain_for),
+            patience(self.state.total_since_keep, total.no_gain_for),
         ]
         .into_iter()
         .flatten()
@@ -108,7 +119,15 @@ impl Study {
     /// The baseline's failure, which ends a run: there is nothing to compare with.
     pub fn baseline_failure(&self) -> Option<(Verdict, Reason)> {
         let baseline = self.state.open.get(&ExperimentId::BASELINE)?;
-        baseline.trials.iter().find_map(|trial| self.broken(&trial.measurement))
+        let broken = baseline.trials.iter().find_map(|trial| self.broken(&trial.measurement));
+        let unguarded = || baseline.trials.iter().find_map(|trial| self.missing_number(&trial.measurement));
+        let refused = || {
+            [When::First, When::BeforeKeep].into_iter().find_map(|when| match self.guard_need(baseline, when) {
+                Some(Need::Verdict(judged)) => Some((judged.verdict, judged.reason)),
+                _ => None,
+            })
+        };
+        broken.or_else(unguarded).or_else(refused)
     }
 
     fn next_verdict(&self) -> Option<Step> {
@@ -119,7 +138,7 @@ impl Study {
     }
 
     /// A trial, a guard or a question, where there is a free slot for it.
-    fn next_work(&self) -> Option<Step> {
+    fn next_work(&self, may_ask: bool) -> Option<Step> {
         let slot = self.free_slot()?;
         let in_order = self.in_scope().map(|experiment| (experiment.id, self.need(experiment)));
         // What is nearest to its verdict first: a slot that confirms ends an experiment.
@@ -137,6 +156,9 @@ impl Study {
         }
         if let Some(step) = self.remeasure(slot) {
             return Some(step);
+        }
+        if !may_ask {
+            return None;
         }
         if let Some(id) = first_ask {
             return self.ask(id);
@@ -172,7 +194,7 @@ impl Study {
     fn remeasure(&self, slot: Slot) -> Option<Step> {
         let champion = self.state.champion()?;
         let noisy = matches!(self.state.noise(), Noise::Noisy { .. });
-        let due = noisy && !champion.id.is_baseline() && self.state.trials_for(champion.id, Purpose::Remeasure) == 0;
+        let due = noisy && !champion.id.is_baseline() && self.state.trials_for(champion.id, Purpose::Remeasure) < 2;
         // A trial that we ourselves lose every time must not hold up the night.
         (due && !is_hopeless(champion)).then(|| self.trial(champion.id, Purpose::Remeasure, slot))
     }
@@ -234,6 +256,21 @@ impl Study {
         if let Some(baseline) = self.state.open.get(&ExperimentId::BASELINE).filter(|open| is_hopeless(open)) {
             return Some(StopReason::EngineErrors { last: baseline.last_fault.clone() });
         }
+        let (night, total) = (self.spec.limits.night, self.spec.limits.total);
+        if run.facts.scope == Scope::One {
+            None
+        } else if night.wall.is_some_and(|wall| now.since(run.started_at) >= wall) {
+            Some(StopReason::NightWall)
+        } else if total.wall.is_some_and(|wall| self.state.run_time(now) >= wall) {
+            Some(StopReason::TotalWall)
+        } else {
+            None
+        }
+    }
+
+    /// Why nobody is to be asked any more, if so. What is open goes on.
+    fn enough(&self, now: Timestamp) -> Option<StopReason> {
+        let run = self.state.run.as_ref()?;
         if run.facts.scope == Scope::One {
             return None;
         }
@@ -248,24 +285,19 @@ impl Study {
             return Some(StopReason::Target { level });
         }
         let (night, total) = (self.spec.limits.night, self.spec.limits.total);
-        let elapsed = now.since(run.started_at);
-        let spent = Millis(self.state.past_wall.0 + elapsed.0);
         let patience = |limit: Option<Patience>, since: super::state::SinceKeep| match limit {
-            Some(Patience::Time(span)) => now.since(since.at) >= span,
+            Some(Patience::Time(span)) => self.state.run_time(now).0.saturating_sub(since.run_time.0) >= span.0,
             Some(Patience::Experiments(n)) => since.experiments >= n,
             None => false,
         };
-        if night.wall.is_some_and(|wall| elapsed >= wall) {
-            Some(StopReason::NightWall)
-        } else if total.wall.is_some_and(|wall| spent >= wall) {
-            Some(StopReason::TotalWall)
-        } else if patience(night.no_gain_for, run.since_keep)
-            || patience(total.no_gain_for, self.state.total_since_keep)
-        {
-            Some(StopReason::NoGain)
-        } else {
-            None
-        }
+        let too_long =
+            patience(night.no_gain_for, run.since_keep) || patience(total.no_gain_for, self.state.total_since_keep);
+        too_long.then_some(StopReason::NoGain)
+    }
+
+    /// Experiments that a run would still bring to their verdict: those with a proposal.
+    fn open_ones(&self) -> usize {
+        self.in_scope().filter(|open| !open.id.is_baseline() && open.content.is_some()).count()
     }
 
     fn target_reached(&self) -> Option<f64> {

@@ -99,6 +99,9 @@ impl Driver {
         for value in scores {
             assert_eq!(driver.trial(value), Purpose::Baseline);
         }
+        while matches!(driver.next(), Some(Step::RunGuard { .. })) {
+            driver.guard(0);
+        }
         assert_eq!(driver.verdict().0, Verdict::Baseline);
         driver.advance();
         driver
@@ -290,10 +293,11 @@ fn a_baseline_that_we_lose_three_times_ends_the_run_and_not_the_baseline() {
 }
 
 #[test]
-fn one_trial_keeps_a_better_one_where_the_metric_is_deterministic() {
+fn a_better_one_is_kept_after_the_same_value_twice_where_the_metric_is_deterministic() {
     let mut driver = Driver::calibrated(spec(), [1.0; 3]);
     let experiment = driver.propose("better");
     assert_eq!(driver.trial(0.9), Purpose::Screen);
+    assert_eq!(driver.trial(0.9), Purpose::Confirm);
     assert_eq!(driver.verdict().0, Verdict::Kept);
     assert_eq!(driver.next(), Some(Step::AdvanceBranch { experiment }), "nothing comes before the branch");
     driver.advance();
@@ -307,12 +311,91 @@ fn a_noisy_gain_is_screened_confirmed_kept_and_measured_again() {
     driver.propose("better");
     assert_eq!(driver.trial(0.5), Purpose::Screen);
     assert_eq!(driver.trial(0.6), Purpose::Confirm);
+    assert_eq!(driver.trial(0.55), Purpose::Remeasure);
+    let Some(Step::Judge(judged)) = driver.next() else { panic!("no verdict") };
+    assert!(
+        (judged.estimate.unwrap().gain - 0.45).abs() < 1e-9,
+        "the runs that chose it say nothing of how good it is"
+    );
     assert_eq!(driver.verdict().0, Verdict::Kept);
     driver.advance();
-    assert_eq!(driver.trial(0.55), Purpose::Remeasure);
+    assert_eq!(driver.trial(0.57), Purpose::Remeasure);
     let level = driver.study.state().champion().unwrap().level();
-    assert_eq!(level.n(), 2, "the run that chose it does not count");
+    assert_eq!((level.n(), level.mean().unwrap()), (2, 0.56), "the runs that chose it do not count");
     driver.ask();
+}
+
+#[test]
+fn the_first_unequal_repeat_makes_a_metric_noisy_and_luck_is_not_kept() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    assert_eq!(driver.study.state().noise(), crate::judge::Noise::Deterministic);
+    driver.propose("lucky");
+    assert_eq!(driver.trial(0.8), Purpose::Screen);
+    assert_eq!(driver.trial(1.1), Purpose::Confirm);
+    assert_eq!(driver.verdict().0, Verdict::Discarded);
+    driver.study.forget_judged();
+    assert!(matches!(driver.study.state().noise(), crate::judge::Noise::Noisy { .. }), "and it stays so");
+}
+
+#[test]
+fn the_noise_is_that_of_the_champions_level_where_repeats_there_tell_it() {
+    let mut driver = Driver::calibrated(spec(), [480.0, 500.0, 460.0]);
+    driver.propose("ten times faster");
+    for value in [50.0, 51.0, 50.5] {
+        driver.trial(value);
+    }
+    assert_eq!(driver.verdict().0, Verdict::Kept);
+    driver.advance();
+    driver.trial(49.5);
+    let crate::judge::Noise::Noisy { sd, .. } = driver.study.state().noise() else { panic!("noisy") };
+    assert!(sd < 1.0, "{sd}");
+}
+
+#[test]
+fn what_is_open_is_judged_before_a_run_ends_for_want_of_a_gain() {
+    let patience = |spec: &mut Spec| spec.limits.night.no_gain_for = Some(Patience::Experiments(1));
+    let mut driver = Driver::calibrated(with(patience), [1.0, 1.01, 0.99]);
+    driver.start(Driver::LOOP, 2);
+    driver.propose("winner");
+    let winner = driver.start_trial();
+    driver.propose("loser");
+    let loser = driver.start_trial();
+    driver.finish(loser, measured(Some(2.0)));
+    assert_eq!(driver.verdict().0, Verdict::Discarded);
+    driver.finish(winner, measured(Some(0.5)));
+    assert_eq!(driver.trial(0.5), Purpose::Confirm);
+    assert_eq!(driver.trial(0.51), Purpose::Remeasure);
+    assert_eq!(driver.verdict().0, Verdict::Kept);
+    driver.advance();
+    driver.trial(0.5);
+    driver.ask();
+}
+
+#[test]
+fn a_guard_that_the_baseline_does_not_pass_ends_the_run() {
+    let guard = Guard { check: Check::Run("check".into()), when: When::BeforeKeep };
+    let mut driver = Driver::new(with(|spec| spec.guards = vec![guard]));
+    for _ in 0..3 {
+        driver.trial(1.0);
+    }
+    driver.guard(1);
+    let StopReason::BaselineFailed { verdict, .. } = driver.stopped() else { panic!("goes on") };
+    assert_eq!(verdict, Verdict::GuardFailed);
+    driver.start(Driver::LOOP, 1);
+    driver.guard(0);
+    assert_eq!(driver.verdict().0, Verdict::Baseline);
+}
+
+#[test]
+fn a_guard_is_run_again_by_a_new_run_which_may_have_others() {
+    let guard = Guard { check: Check::Run("check".into()), when: When::First };
+    let mut driver = Driver::calibrated(with(|spec| spec.guards = vec![guard]), [1.0; 3]);
+    driver.propose("new");
+    driver.guard(0);
+    driver.start_trial();
+    driver.start(Driver::LOOP, 1);
+    driver.guard(0);
+    assert_eq!(driver.trial(2.0), Purpose::Screen);
 }
 
 #[test]
@@ -383,6 +466,7 @@ fn a_number_too_large_to_be_squared_is_suspect_and_spoils_nothing() {
     driver.propose("patient");
     driver.trial(0.5);
     driver.trial(0.5);
+    driver.trial(0.5);
     driver.verdict();
     driver.advance();
     assert_eq!(driver.trial(1e300), Purpose::Remeasure);
@@ -426,6 +510,7 @@ fn a_first_guard_runs_before_any_trial_and_its_failure_is_the_verdict() {
     driver.propose("good");
     driver.guard(0);
     assert_eq!(driver.trial(0.5), Purpose::Screen);
+    driver.trial(0.5);
     assert_eq!(driver.verdict().0, Verdict::Kept);
 }
 
@@ -437,6 +522,7 @@ fn a_guard_before_keep_runs_only_for_what_would_be_kept() {
     driver.trial(2.0);
     assert_eq!(driver.verdict().0, Verdict::Discarded);
     driver.propose("better");
+    driver.trial(0.5);
     driver.trial(0.5);
     driver.guard(1);
     assert_eq!(driver.verdict().0, Verdict::GuardFailed);
@@ -471,6 +557,10 @@ fn a_number_guard_holds_an_absolute_and_a_relative_limit() {
             driver.propose("new");
             let started = driver.start_trial();
             driver.finish(started, using(mb));
+            if passes || when == When::BeforeKeep {
+                let started = driver.start_trial();
+                driver.finish(started, using(mb));
+            }
             let expected = if passes { Verdict::Kept } else { Verdict::GuardFailed };
             assert_eq!(driver.verdict().0, expected, "{check:?} {mb} {when:?}");
         }
@@ -480,7 +570,15 @@ fn a_number_guard_holds_an_absolute_and_a_relative_limit() {
 #[test]
 fn a_guard_without_its_number_fails() {
     let check = Check::Number { metric: "accuracy".into(), max: Some(score(1.0)), max_regression: None };
-    let mut driver = Driver::calibrated(with(|spec| spec.guards = vec![Guard { check, when: When::First }]), [1.0; 3]);
+    let with_accuracy =
+        |value: f64| Measurement { numbers: [("accuracy".to_owned(), score(0.9))].into(), ..measured(Some(value)) };
+    let mut driver = Driver::new(with(|spec| spec.guards = vec![Guard { check, when: When::First }]));
+    for _ in 0..3 {
+        let started = driver.start_trial();
+        driver.finish(started, with_accuracy(1.0));
+    }
+    driver.verdict();
+    driver.advance();
     driver.propose("new");
     driver.trial(0.5);
     assert_eq!(driver.verdict(), (Verdict::GuardFailed, Reason::GuardMissing { metric: "accuracy".into() }));
@@ -585,6 +683,9 @@ fn no_gain_for_so_many_experiments_ends_the_run() {
     for (text, value) in [("a", 2.0), ("b", 0.5), ("c", 2.0), ("d", 2.0)] {
         driver.propose(text);
         driver.trial(value);
+        if value < 1.0 {
+            driver.trial(value);
+        }
         if driver.verdict().0 == Verdict::Kept {
             driver.advance();
         }
@@ -596,6 +697,7 @@ fn no_gain_for_so_many_experiments_ends_the_run() {
 fn a_target_that_is_reached_ends_the_run() {
     let mut driver = Driver::calibrated(with(|spec| spec.metric.target = Some(score(0.5))), [1.0; 3]);
     driver.propose("there");
+    driver.trial(0.4);
     driver.trial(0.4);
     driver.verdict();
     driver.advance();
@@ -619,6 +721,7 @@ fn a_stop_lets_what_runs_finish_and_leaves_open_what_needs_more() {
 fn a_keep_reaches_the_branch_even_when_the_run_is_being_stopped() {
     let mut driver = Driver::calibrated(spec(), [1.0; 3]);
     driver.propose("better");
+    driver.trial(0.5);
     let started = driver.start_trial();
     driver.happen(What::StopRequested { hurry: false });
     driver.finish(started, measured(Some(0.5)));
@@ -664,6 +767,7 @@ fn a_lost_trial_is_run_again_with_another_seed_and_says_nothing() {
     }
     assert_eq!(driver.study.state().find(experiment).unwrap().trials.len(), 0);
     assert_eq!(driver.trial(0.5), Purpose::Screen);
+    driver.trial(0.5);
     assert_eq!(driver.verdict().0, Verdict::Kept);
 }
 
@@ -703,6 +807,7 @@ fn three_engine_errors_in_a_row_end_the_run() {
 fn a_champion_that_cannot_be_measured_again_does_not_hold_up_the_night() {
     let mut driver = Driver::calibrated(spec(), [1.0, 1.01, 0.99]);
     driver.propose("better");
+    driver.trial(0.5);
     driver.trial(0.5);
     driver.trial(0.5);
     driver.verdict();
@@ -746,6 +851,7 @@ fn what_a_killed_run_left_in_flight_is_recorded_as_lost_and_nothing_else() {
 fn a_keep_whose_branch_is_not_recorded_comes_first_in_a_new_run() {
     let mut driver = Driver::calibrated(spec(), [1.0; 3]);
     let experiment = driver.propose("better");
+    driver.trial(0.5);
     driver.trial(0.5);
     driver.verdict();
     driver.start(Driver::LOOP, 1);

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_engine::ledger::ChainHash;
 use overnight_model::event::{Judged, Loss, Purpose, RunFacts};
-use overnight_model::judge::{self, Evidence, Noise, Ruling};
 use overnight_model::stats::Tally;
 use overnight_model::study::Summary;
 use overnight_model::verdict::Group;
@@ -59,7 +58,8 @@ impl Life {
     /// The trials that did not choose it, or all where there is no other.
     fn level(&self) -> Tally {
         let of = |all: bool| {
-            let chosen = self.trials.iter().filter(|(purpose, _)| all || *purpose != Purpose::Screen);
+            let fair = |purpose: &Purpose| all || matches!(purpose, Purpose::Baseline | Purpose::Remeasure);
+            let chosen = self.trials.iter().filter(|(purpose, _)| fair(purpose));
             Tally::of(chosen.filter_map(|(_, score)| *score))
         };
         if of(false).n() > 0 { of(false) } else { of(true) }
@@ -304,20 +304,20 @@ impl Referee {
         life.metric = metric.map(Score::get);
     }
 
-    /// The judge's own rule, on the referee's own evidence.
+    /// Whatever the noise: a keep was better each time that it could be chosen, and was measured again after that.
     fn check_kept(&self, setup: &Setup, experiment: ExperimentId, life: &Life) {
         let champion = self.champion.and_then(|id| self.lives.get(&id)).expect("there is a champion to beat");
-        let standing = self.lives.values().filter(|l| matches!(l.verdict, Some(Verdict::Kept | Verdict::Baseline)));
-        let groups: Vec<Tally> = standing.map(Life::level).collect();
+        let level = champion.level().mean().expect("a champion has a level");
         let scores: Vec<f64> = life.trials.iter().filter_map(|(_, score)| *score).collect();
-        let ruling = judge::rule(&Evidence {
-            goal: setup.goal,
-            min_gain: setup.min_gain,
-            noise: Noise::from_repeats(&groups),
-            champion: &champion.level(),
-            candidate: &scores,
-        });
-        assert!(matches!(ruling, Some(Ruling::Keep(..))), "{experiment} was kept, the rule says {ruling:?}");
+        let gains: Vec<f64> = scores.iter().map(|score| setup.goal.gain(level, *score)).collect();
+        assert!(gains.len() >= 2, "{experiment} was kept on {scores:?}");
+        assert!(
+            gains[..2].iter().all(|gain| *gain > 0.0 && *gain >= setup.min_gain),
+            "{experiment} was kept with gains of {gains:?}"
+        );
+        let same = scores.iter().all(|score| *score == scores[0]);
+        assert!(same || gains.len() >= 3, "{experiment} was kept on {scores:?}, which differ");
+        assert!(Tally::of(gains[1..].iter().copied()).mean() > Some(0.0), "{experiment} was kept with {gains:?}");
     }
 
     fn check_summary(&self, summary: &Summary) {
