@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use overnight_model::event::SegmentFacts;
-use overnight_model::proposal::{Contents, SurfaceBlob};
-use overnight_model::spec::Spec;
+use overnight_model::proposal::{self, Contents, SurfaceBlob};
+use overnight_model::spec::{Part, Spec, SurfaceFile};
 use overnight_model::{CommitId, ExperimentId, Segment, State, Study, What};
 use thiserror::Error;
 
@@ -53,6 +53,8 @@ pub struct Opened {
 pub enum OpenError {
     #[error("{0}")]
     Problems(Problems),
+    #[error("`{path}` must hold the line `{marker}` exactly once: it divides what may change from what may not")]
+    Marker { path: String, marker: String },
     #[error("could not read {path}")]
     Triplet {
         path: PathBuf,
@@ -130,6 +132,9 @@ pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenE
                 (false, _) => return Err(OpenError::Dirty { files, begun: known.is_some() }),
             }
         }
+    }
+    if known.is_some() && on_dirty == OnDirty::Snapshot {
+        notes.push("--snapshot is for the beginning of a study; this one goes on from its own baseline".to_owned());
     }
     if let Some(facts) = known {
         note_locked_changes(&user, &unlocked(&user, site, &spec), (baseline, head), facts, &mut notes)?;
@@ -282,8 +287,12 @@ fn facts(
     contents: &mut Vec<Vec<u8>>,
 ) -> Result<SegmentFacts, OpenError> {
     let mut files = Vec::new();
-    for path in spec.surface.paths() {
-        files.push((path.to_owned(), user.read(baseline, path)?));
+    for SurfaceFile { path, part } in &spec.surface.files {
+        let bytes = user.read(baseline, path)?;
+        if let (Part::Above(marker) | Part::Below(marker), None) = (part, proposal::editable(part, &bytes)) {
+            return Err(OpenError::Marker { path: path.clone(), marker: marker.clone() });
+        }
+        files.push((path.clone(), bytes));
     }
     let files = Contents(files);
     let blobs: Vec<SurfaceBlob> = files.blobs();
@@ -313,7 +322,12 @@ fn same_segment(known: &SegmentFacts, now: &SegmentFacts) -> bool {
 
 /// Names the first thing whose change would make old and new numbers incomparable.
 fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenError> {
-    let paths = |facts: &SegmentFacts| facts.surface.paths().collect::<Vec<_>>().join(", ");
+    let part = |file: &SurfaceFile| match &file.part {
+        Part::Whole => file.path.clone(),
+        Part::Above(marker) => format!("{} above {marker}", file.path),
+        Part::Below(marker) => format!("{} below {marker}", file.path),
+    };
+    let paths = |facts: &SegmentFacts| facts.surface.files.iter().map(part).collect::<Vec<_>>().join(", ");
     let env = |facts: &SegmentFacts| format!("{:?}", facts.evaluate.env);
     let pairs = [
         ("surface", paths(known), paths(now)),

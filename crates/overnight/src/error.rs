@@ -161,7 +161,7 @@ impl From<OpenError> for CliError {
                 let rendered = Some(problems.to_string());
                 return CliError { rendered, ..CliError::usage("the triplet has problems") };
             }
-            OpenError::Triplet { .. } => return CliError::of(Exit::Usage, &error, None),
+            OpenError::Triplet { .. } | OpenError::Marker { .. } => return CliError::of(Exit::Usage, &error, None),
             OpenError::Dirty { begun: true, .. } => (
                 Exit::Refused,
                 "the study goes on from its own baseline: commit it or put it back with `git restore`; to have it \

@@ -190,8 +190,16 @@ impl<M: Machine> Dispatch<M> {
             watch(event, self.study.state());
         }
         for row in rows.into_iter().filter(|row| row.verdict.is_some()) {
-            self.recent.retain(|known| known.experiment != row.experiment);
-            self.recent.push_back(row);
+            let is_new = draft
+                .events
+                .iter()
+                .any(|event| matches!(&event.what, What::Judged(judged) if judged.experiment == row.experiment));
+            // A champion that was measured again keeps its place.
+            match self.recent.iter_mut().find(|known| known.experiment == row.experiment) {
+                Some(known) => *known = row,
+                None if is_new => self.recent.push_back(row),
+                None => {}
+            }
             if self.recent.len() > RECENT {
                 self.recent.pop_front();
             }

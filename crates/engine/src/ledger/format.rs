@@ -24,7 +24,8 @@ impl FormatVersion {
 
     /// Whether this version of the engine may add events to a ledger of that format.
     pub fn is_writable(self) -> bool {
-        self.major == Self::CURRENT.major
+        // A newer minor may hold events that this version passes over; what it folded would be wrong to build on.
+        self.major == Self::CURRENT.major && self.minor <= Self::CURRENT.minor
     }
 }
 

@@ -30,14 +30,14 @@ const ALLOWED: [&str; 22] = [
 
 /// The part of the engine's environment that children get.
 pub fn allowed_environment() -> Vec<(String, String)> {
-    let mut allowed: Vec<_> = std::env::vars().filter(|(name, _)| is_allowed(name)).collect();
+    let mut allowed: Vec<_> = text_variables().filter(|(name, _)| is_allowed(name)).collect();
     allowed.sort();
     allowed
 }
 
-/// Whether colours are unwelcome (no-color.org).
-pub fn no_color() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+/// What is not text cannot be one of ours.
+fn text_variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 fn is_allowed(name: &str) -> bool {

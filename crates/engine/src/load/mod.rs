@@ -24,7 +24,7 @@ use toml::de::DeTable;
 use document::Section;
 use problem::Collector;
 
-pub use environment::{allowed_environment, no_color};
+pub use environment::allowed_environment;
 pub use problem::{Problem, Problems, render};
 pub use site::{STATE, Site, SiteError, TRIPLET, locate};
 

@@ -73,8 +73,11 @@ impl SiteError {
 pub fn locate(dir: &Path, study: Option<&str>) -> Result<Site, SiteError> {
     let start = dir.canonicalize().map_err(|_| SiteError::NoFolder { dir: dir.to_owned() })?;
     let none = SiteError::None { dir: start.clone() };
+    // Not beyond the repository: what lies beside it is somebody else's.
+    let inside = start.ancestors().position(|folder| folder.join(".git").exists()).map_or(usize::MAX, |top| top + 1);
     let (dir, names) = start
         .ancestors()
+        .take(inside)
         .map(|folder| (folder.to_owned(), studies_in(folder)))
         .find(|(_, names)| !names.is_empty())
         .ok_or(none)?;

@@ -129,6 +129,13 @@ impl Keeper {
         Child::new(control, stdout, stderr).map_err(os("prepare a pipe"))
     }
 
+    /// Whether the keeper is still there.
+    pub fn is_alive(&self) -> bool {
+        let mut fds = [PollFd::new(&self.link.socket, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        matches!(poll(&mut fds, Some(&now)), Ok(0))
+    }
+
     fn greet(socket: OwnedFd, pid: Pid) -> Result<Keeper, KeeperError> {
         // From here on every way out drops the link, which sees the keeper off.
         let mut link = Link { socket, pid, containment: Containment::Subreaper };

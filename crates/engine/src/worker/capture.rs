@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use crate::dispatch::Captured;
 
 /// What is kept from the beginning: where a program says what it is doing.
-const HEAD: usize = 1024 * 1024;
+const HEAD: usize = 192 * 1024;
 /// What is kept from the end: where it says how it went.
-const TAIL: usize = 256 * 1024;
+const TAIL: usize = 64 * 1024;
 
 /// A capped copy of a stream.
 #[derive(Debug)]

@@ -256,6 +256,7 @@ pub fn keep_commit(
     from: Option<&CommitId>,
     keep: &Keep,
 ) -> Result<CommitId, Fault> {
+    user.refuse_checked_out(study)?;
     let from = from.map(oid).transpose()?;
     let there = user.branch_head(study)?;
     if there.is_none() && from.is_some() {

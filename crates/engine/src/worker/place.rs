@@ -121,17 +121,27 @@ impl Place {
         let mut env = room.shop.environment.clone();
         env.push(("TMPDIR".to_owned(), self.tmp().to_string_lossy().into_owned()));
         env.extend(environment);
+        // The copy lies inside the person's checkout and has no repository of its own: without this, a `git` in it
+        // would find theirs, and `git reset --hard` is what agents do.
+        env.push(("GIT_CEILING_DIRECTORIES".to_owned(), self.dir.to_string_lossy().into_owned()));
         let cwd = self.tree().join(&room.shop.spec.evaluate.folder);
         let job = Job { command, cwd, env, stdin, deadline: limit.into(), grace: GRACE };
         let fault = |error: KeeperError| Trouble::Fault(error.into());
         let child = room.shop.keeper.start(&job).map_err(fault)?;
         let registered = room.stops.register(kind, child.killer());
-        let report = child.wait(&mut sink).map_err(fault)?;
+        let report = match child.wait(&mut sink) {
+            // Something killed its init alone, a candidate perhaps: this work is lost, and the night goes on.
+            Err(KeeperError::Gone) if room.shop.keeper.is_alive() => {
+                let what = "the process that watches over the command was killed".to_owned();
+                return Err(Trouble::Loss(Loss::Fault { what }));
+            }
+            report => report.map_err(fault)?,
+        };
         drop(registered);
         if report.suspended {
             return Err(Trouble::Loss(Loss::Suspended));
         }
-        let ending = match report.ending {
+        let mut ending = match report.ending {
             process::Ending::Exited { code } => Ending::Exited { code },
             process::Ending::Signaled { signal } => Ending::Signaled { signal },
             process::Ending::TimedOut => Ending::TimedOut { after: limit },
@@ -144,11 +154,9 @@ impl Place {
         // A full disk makes programs fail in ways that look like their own fault.
         if let Err(full) = enough_room(&self.dir) {
             let _ = workspace::wipe(&self.dir);
-            // Where what it left was all that took the room, the night can go on without it.
-            return Err(match enough_room(&self.dir) {
-                Ok(()) => Trouble::Loss(Loss::Fault { what: "the command filled the disk".to_owned() }),
-                Err(_) => full,
-            });
+            // Where what it left was all that took the room, it is its own fault, and the night goes on without it.
+            enough_room(&self.dir).map_err(|_| full)?;
+            ending = Ending::DiskFilled;
         }
         let usage = Usage { wall: report.wall.into(), cpu: report.cpu.into(), peak_bytes: report.peak_bytes };
         Ok(Ran { ending, usage })

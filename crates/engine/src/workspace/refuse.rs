@@ -16,7 +16,7 @@ impl UserRepo {
     pub fn refuse_for(&self, study: &str) -> Result<(), GitError> {
         let branch = branch_name(study)?;
         self.refuse_branches_in_the_way(&branch)?;
-        self.refuse_checked_out(&branch)?;
+        self.refuse_checked_out(study)?;
         self.refuse_locks(&branch)
     }
 
@@ -38,7 +38,8 @@ impl UserRepo {
     }
 
     /// Moving a branch under a checkout would make its files look edited.
-    fn refuse_checked_out(&self, branch: &str) -> Result<(), GitError> {
+    pub fn refuse_checked_out(&self, study: &str) -> Result<(), GitError> {
+        let branch = &branch_name(study)?;
         let common = self.common_dir();
         let mut places = Vec::new();
         if self.git_dir() == common {

@@ -49,7 +49,7 @@ impl Session {
         keeper.hold(opened.lock.as_fd()).map_err(Fault::from)?;
         let live = Live::new(live);
         for note in &opened.notes {
-            live.say(&format!("note: {note}"));
+            live.say(&format!("note: {}", crate::ui::printable(note)));
         }
         Ok(Session { site, opened, keeper, live })
     }

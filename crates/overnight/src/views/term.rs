@@ -117,7 +117,7 @@ pub(crate) fn stop_sentence(reason: &StopReason) -> String {
         }
         StopReason::NothingToTry { what } => format!("stopped: {what}"),
         StopReason::BaselineFailed { verdict, reason } => {
-            format!("stopped: the baseline itself is {}: {reason}", verdict.name())
+            format!("stopped: the baseline failed ({}): {reason}", verdict.name())
         }
         StopReason::EngineErrors { last } => {
             format!("stopped: the engine failed three times in a row; the last: {last}")

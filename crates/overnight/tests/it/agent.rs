@@ -47,9 +47,9 @@ echo thinking aloud; echo; echo "less by one"; echo
     assert_eq!(last["baseline"], standing);
     let recent = serde_json::json!([
         { "experiment": 1, "description": "less by one", "verdict": "kept",
-          "reason": "better by 3 on a deterministic metric", "metric": 1.0, "gain": 3.0 },
+          "reason": "better by 3, twice the same", "metric": 1.0, "gain": 3.0 },
         { "experiment": 2, "description": "less by one", "verdict": "kept",
-          "reason": "better by 1 on a deterministic metric", "metric": 0.0, "gain": 1.0 },
+          "reason": "better by 1, twice the same", "metric": 0.0, "gain": 1.0 },
     ]);
     assert_eq!(last["recent"], recent);
     repo.assert_sound();
@@ -63,7 +63,7 @@ fn the_note_wins_over_what_was_printed() {
     assert_eq!((&row["description"], &row["agent"]), (&"the note".into(), &"command".into()));
     insta::assert_snapshot!(repo.ok(&["show", "1"]), @"
     experiment 1 · kept
-      why         better by 3 on a deterministic metric
+      why         better by 3, twice the same
       hypothesis  the note
       agent       command
       started     [TIME]
@@ -72,6 +72,7 @@ fn the_note_wins_over_what_was_printed() {
       loss        1
       gain        +3 over the champion of its time
       trial 3     screen               1  seed [SEED] · [S] wall · [S] cpu · [MB] peak
+      trial 4     confirm              1  seed [SEED] · [S] wall · [S] cpu · [MB] peak
 
     --- a/knobs.py
     +++ b/knobs.py
@@ -79,10 +80,10 @@ fn the_note_wins_over_what_was_printed() {
     -x = 5
     +x = 4
 
-    end of the output of trial 3 (8 bytes in all):
+    end of the output of trial 4 (8 bytes in all):
       loss: 1
 
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 5 seeds · no holdout
     --- exit code 0
     ");
 }

@@ -95,7 +95,7 @@ fn status_has_these_keys_in_this_order_before_and_after_a_run() {
     assert_eq!(status["state"], "stopped");
     assert_eq!((&status["experiments"], &status["kept"], &status["running"]), (&2.into(), &1.into(), &0.into()));
     assert_eq!((&status["baseline"]["metric"], &status["champion"]["metric"]), (&4.0.into(), &0.0.into()));
-    assert_eq!(status["noise"], serde_json::json!({ "sd": 0.0, "trials": 3 }));
+    assert_eq!(status["noise"], serde_json::json!({ "sd": 0.0, "trials": 5 }));
 }
 
 #[test]

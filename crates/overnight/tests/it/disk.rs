@@ -95,7 +95,7 @@ fn a_baseline_that_cannot_be_measured_ends_the_run_and_is_measured_again() {
     let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
     repo.write("overnight.toml", &Repo::new().read("overnight.toml")).write("knobs.py", "x = 5\n");
     repo.write("score.sh", "head -c 100000000 /dev/zero > big\necho loss: 4\n").commit("base");
-    insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(1), @"
+    insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(2), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
     sandbox none: candidates run as you; only their time, processes and working copy are kept in check
@@ -105,9 +105,9 @@ fn a_baseline_that_cannot_be_measured_ends_the_run_and_is_measured_again() {
     noise      unknown so far
     so far     0 experiments
     trust: cooperative · sandbox none · no repeats yet · no holdout
-    stopped: the engine failed three times in a row; the last: the command filled the disk
-    next       overnight run
-    --- exit code 1
+    stopped: the baseline failed (disk_limit): filled the disk
+    next       overnight show baseline
+    --- exit code 2
     ");
     repo.write("score.sh", "echo loss: 4\n").commit("mended");
     repo.run(1);
@@ -115,8 +115,8 @@ fn a_baseline_that_cannot_be_measured_ends_the_run_and_is_measured_again() {
 }
 
 #[test]
-fn trials_that_fill_the_disk_are_given_up_and_leave_room_again() {
-    let Some(disk) = SmallDisk::mount("disk::trials_that_fill_the_disk_are_given_up_and_leave_room_again") else {
+fn a_trial_that_fills_the_disk_is_told_so_and_the_night_goes_on() {
+    let Some(disk) = SmallDisk::mount("disk::a_trial_that_fills_the_disk_is_told_so_and_the_night_goes_on") else {
         return;
     };
     let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
@@ -124,24 +124,23 @@ fn trials_that_fill_the_disk_are_given_up_and_leave_room_again() {
     repo.write("overnight.toml", &study.read("overnight.toml")).write("knobs.py", "x = 5\n");
     repo.write("score.sh", "grep -q 5 knobs.py || head -c 100000000 /dev/zero > big || exit 1\necho loss: 4\n");
     repo.commit("base");
-    insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(1), @"
+    insta::assert_snapshot!(repo.overnight(&["run", "--no-tui", "--experiments", "2"]).ended(0), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
     sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  engine_error              -            -  x 5 → 8 (the command filled the disk)
-        2  engine_error              -            -  x 5 → 8 (the command filled the disk)
-        3  engine_error              -            -  x 5 → 8 (the command filled the disk)
+        1  disk_limit                -            -  x 5 → 8 (filled the disk)
+        2  disk_limit                -            -  x 5 → 3 (filled the disk)
 
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen: 3 repeats gave the same value
-    so far     0 experiments: 3 not counted
+    so far     2 experiments: 2 broken
     trust: cooperative · sandbox none · 3 seeds · no holdout
-    stopped: the engine failed three times in a row; the last: the command filled the disk
+    done
     next       git log overnight/main · overnight log · overnight show champion
-    --- exit code 1
+    --- exit code 0
     ");
     repo.assert_sound();
 }

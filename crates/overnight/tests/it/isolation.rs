@@ -83,3 +83,44 @@ fn peak_memory_and_time_are_of_the_whole_tree() {
     assert!(trial["peak_mb"].as_f64().unwrap() > 60.0, "{trial}");
     assert!(trial["cpu_s"].as_f64().unwrap() > 0.0 && trial["wall_s"].as_f64().unwrap() > 0.0, "{trial}");
 }
+
+/// What autoresearch's own instructions tell an agent to do. Found by a reviewer: the copy lies in the user's checkout,
+/// so git walked up to the user's repository, moved its branch and threw uncommitted work away.
+#[test]
+fn git_inside_a_copy_does_not_find_the_users_repository() {
+    let agent = "git checkout -b idea\ngit add -A\ngit commit -m idea\ngit reset --hard HEAD~1\ngit clean -fdx\n\
+                 echo 'x = 4' > knobs.py\necho tried\n";
+    let repo = Repo::with_agent(agent);
+    repo.write("score.sh", &format!("git describe --dirty --always\ngit status\n{}", repo.read("score.sh")));
+    repo.commit("an evaluation that asks git");
+    repo.write("notes.txt", "not committed\n");
+    let before = repo.fingerprint();
+    repo.run(1);
+    assert_eq!(repo.fingerprint(), before);
+    assert_eq!(repo.git(&["branch", "--format=%(refname:short)"]), "main\novernight/main");
+    repo.assert_sound();
+}
+
+/// Found by a reviewer: the end of one init ended the run, and the next run started the same candidate again.
+#[test]
+fn a_job_whose_init_is_killed_is_lost_and_the_night_goes_on() {
+    let repo = Repo::new();
+    let (started, go) = (repo.beside("started"), repo.beside("go"));
+    let wait = format!(
+        "grep -q 'x = 5' knobs.py || {{ echo $$ > {0}; while ! test -e {1}; do sleep 0.02; done; }}\n",
+        started.display(),
+        go.display()
+    );
+    repo.write("score.sh", &format!("{wait}{}", repo.read("score.sh"))).commit("slow");
+    let engine = repo.start(&["run", "--no-tui", "--experiments", "1"]);
+    until("the trial to be running", || started.exists());
+    let keeper = engine.keeper().expect("the engine has a keeper");
+    let init = crate::support::children(keeper);
+    assert_eq!(init.len(), 1, "one trial, one init");
+    fs::write(&go, "").unwrap();
+    crate::support::signal(rustix::process::Signal::KILL, init[0]);
+    engine.wait().ended(0);
+    assert_eq!(repo.experiment(1)["verdict"], "discarded");
+    repo.ok(&["show", "1"]);
+    repo.assert_sound();
+}

@@ -13,13 +13,13 @@ fn a_limit_of_experiments_is_for_the_night_and_a_total_for_the_study() {
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
-        2  kept                      0           +4  x 5 → 3 (better by 4 on a deterministic metric)
+        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
-    noise      none seen: 3 repeats gave the same value
+    noise      none seen: 5 repeats gave the same value
     so far     2 experiments: 1 kept, 1 not better
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 5 seeds · no holdout
     stopped: limits.experiments is reached
     next       git log overnight/main · overnight log · overnight show champion
     --- exit code 4

@@ -61,7 +61,7 @@ fn a_study_branch_that_someone_else_moved_is_not_overwritten() {
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
-        2  kept                      0           +4  x 5 → 3 (better by 4 on a deterministic metric)
+        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
     error: the branch overnight/main was moved by someone else: the study's champion is [COMMIT], the branch is at [COMMIT]
     hint: keep what is there with `git branch NAME overnight/main`, then put it back with `git branch -f overnight/main [COMMIT]`
     --- exit code 3
@@ -98,7 +98,7 @@ fn a_study_branch_that_was_deleted_comes_back_by_the_hints_command() {
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
-        2  kept                      0           +4  x 5 → 3 (better by 4 on a deterministic metric)
+        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
     error: the branch overnight/main was deleted; the study's champion is [COMMIT]
     hint: bring it back with `git branch overnight/main [COMMIT]`
     --- exit code 3
@@ -133,8 +133,8 @@ fn a_study_branch_that_was_deleted_and_collected_comes_back_too() {
     sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  kept                      1           +3  (no description) (better by 3 on a deterministic metric)
-        2  kept                      0           +1  (no description) (better by 1 on a deterministic metric)
+        1  kept                      1           +3  (no description) (better by 3, twice the same)
+        2  kept                      0           +1  (no description) (better by 1, twice the same)
     error: the branch overnight/main was deleted; the study's champion is [COMMIT]
     hint: bring it back with `git fetch [TEMP]/repo/.overnight/main/store.git refs/overnight/1:refs/heads/overnight/main`
     --- exit code 3
@@ -220,4 +220,17 @@ fn follow_hint(repo: &Repo, said: &str) {
     let command = hint.split('`').nth_back(1).unwrap();
     assert!(command.starts_with("git "), "{command}");
     repo.shell(command);
+}
+
+/// Found by a newcomer: a branch checked out during a run was moved under the checkout, which then looked edited.
+#[test]
+fn a_study_branch_that_is_checked_out_during_a_run_is_not_moved() {
+    let Slow { repo, engine } = slow();
+    repo.git(&["checkout", "-q", "overnight/main"]);
+    go(&repo);
+    engine.wait().ended(3).says("the branch overnight/main is checked out in");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.run(1);
+    repo.assert_sound();
 }

@@ -35,7 +35,7 @@ fn the_last_block_counts_and_pick_takes_the_last_value() {
 #[test]
 fn a_program_that_fails_has_measured_nothing() {
     let repo = Repo::scored_by("echo loss: 1; exit 3\n");
-    repo.overnight(&["run", "--no-tui"]).ended(2).says("the baseline itself is crashed: exit code 3");
+    repo.overnight(&["run", "--no-tui"]).ended(2).says("the baseline failed (crashed): exit code 3");
     assert!(repo.status()["baseline"]["metric"].is_null());
 }
 
@@ -63,8 +63,8 @@ fn a_trial_is_told_its_budget_seed_and_folders_and_nothing_of_the_engines_secret
         names.sort();
         names.join(" ")
     };
-    insta::assert_snapshot!(names("trial.env"), @"DEPTH HOME LANG LC_ALL OVERNIGHT_BUDGET_SECONDS OVERNIGHT_METRICS OVERNIGHT_OUT OVERNIGHT_SEED PATH TMPDIR TZ");
-    insta::assert_snapshot!(names("agent.env"), @"HOME LANG LC_ALL OVERNIGHT_BUDGET_SECONDS OVERNIGHT_NOTE PATH TMPDIR TZ");
+    insta::assert_snapshot!(names("trial.env"), @"DEPTH GIT_CEILING_DIRECTORIES HOME LANG LC_ALL OVERNIGHT_BUDGET_SECONDS OVERNIGHT_METRICS OVERNIGHT_OUT OVERNIGHT_SEED PATH TMPDIR TZ");
+    insta::assert_snapshot!(names("agent.env"), @"GIT_CEILING_DIRECTORIES HOME LANG LC_ALL OVERNIGHT_BUDGET_SECONDS OVERNIGHT_NOTE PATH TMPDIR TZ");
     let text = std::fs::read_to_string(trial).unwrap();
     assert!(text.contains("OVERNIGHT_BUDGET_SECONDS=10\n") && text.contains("DEPTH=7\n"), "{text}");
 }

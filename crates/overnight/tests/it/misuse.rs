@@ -276,3 +276,38 @@ fn a_ledger_that_is_none() {
     --- exit code 1
     ");
 }
+
+#[test]
+fn a_marker_that_is_not_in_the_file_is_told_before_anything_runs() {
+    let repo = Repo::new();
+    let triplet = repo.read("overnight.toml");
+    let surface = "surface = { path = \"knobs.py\", above = \"# no such line\" }";
+    let (_, rest) = triplet.split_once('\n').unwrap();
+    repo.write("overnight.toml", &format!("{surface}\n{rest}")).commit("a typo");
+    repo.overnight(&["run", "--no-tui"]).ended(2).says("must hold the line `# no such line` exactly once");
+}
+
+#[test]
+fn an_environment_that_is_not_text_is_passed_over() {
+    use std::os::unix::ffi::OsStrExt;
+    let repo = Repo::new();
+    let mut command = repo.command(&["run", "--no-tui", "--experiments", "1"]);
+    command.env("NOISE", std::ffi::OsStr::from_bytes(b"\xff\xfe"));
+    crate::support::Ran::of(command.output().unwrap()).ended(0);
+}
+
+#[test]
+fn a_guard_that_the_baseline_fails_ends_the_run_before_it_refuses_everybody() {
+    let repo = Repo::new();
+    repo.triplet("[[guard]]\nrun = \"no-such-checker -q\"\n").commit("a guard");
+    let ran = repo.overnight(&["run", "--no-tui"]).ended(2);
+    ran.says("the baseline failed (guard_failed): guard `no-such-checker -q`: exit code 127 (command not found)");
+}
+
+#[test]
+fn a_folder_called_overnight_beside_the_repository_is_nobodys_study() {
+    let repo = Repo::empty();
+    std::fs::create_dir_all(repo.beside("overnight")).unwrap();
+    std::fs::write(repo.beside("overnight/Cargo.toml"), "").unwrap();
+    repo.overnight(&["status"]).ended(2).says("no overnight.toml");
+}

@@ -22,14 +22,14 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
-        2  kept                      0           +4  x 5 → 3 (better by 4 on a deterministic metric)
+        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
         3  discarded                 1           −1  x 3 → 2 (worse by 1)
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
-    noise      none seen: 3 repeats gave the same value
+    noise      none seen: 5 repeats gave the same value
     so far     3 experiments: 1 kept, 2 not better
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 5 seeds · no holdout
     done
     next       git log overnight/main · overnight log · overnight show champion
     --- exit code 0
@@ -38,10 +38,10 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     study      main · stopped
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
-    noise      none seen: 3 repeats gave the same value
+    noise      none seen: 5 repeats gave the same value
     so far     3 experiments: 1 kept, 2 not better
     last run   done
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 5 seeds · no holdout
     branch     overnight/main · read it with `git log overnight/main`
     --- exit code 0
     ");
@@ -49,10 +49,10 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
-        2  kept                      0           +4  x 5 → 3 (better by 4 on a deterministic metric)
+        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
         3  discarded                 1           −1  x 3 → 2 (worse by 1)
     --- to people
-    3 experiments: 1 kept, 2 not better · trust: cooperative · sandbox none · 3 seeds · no holdout
+    3 experiments: 1 kept, 2 not better · trust: cooperative · sandbox none · 5 seeds · no holdout
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["show", "1"]), @"
@@ -76,12 +76,12 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     end of the output of trial 3 (9 bytes in all):
       loss: 25
 
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 5 seeds · no holdout
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["show", "champion"]), @"
     experiment 2 · kept
-      why         better by 4 on a deterministic metric
+      why         better by 4, twice the same
       hypothesis  x 5 → 3
       agent       tuner
       started     [TIME]
@@ -90,6 +90,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
       loss        0
       gain        +4 over the champion of its time
       trial 4     screen               0  seed [SEED] · [S] wall · [S] cpu · [MB] peak
+      trial 5     confirm              0  seed [SEED] · [S] wall · [S] cpu · [MB] peak
 
     --- a/knobs.py
     +++ b/knobs.py
@@ -97,10 +98,10 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     -x = 5
     +x = 3
 
-    end of the output of trial 4 (8 bytes in all):
+    end of the output of trial 5 (8 bytes in all):
       loss: 0
 
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 5 seeds · no holdout
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["show", "baseline"]), @"
@@ -118,15 +119,15 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     end of the output of trial 2 (8 bytes in all):
       loss: 4
 
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 5 seeds · no holdout
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["verify"]), @"
-    sound: 28 events in an unbroken chain; 3 experiments, 10 contents and 3 commits agree with them, and so does the branch overnight/main
+    sound: 30 events in an unbroken chain; 3 experiments, 11 contents and 3 commits agree with them, and so does the branch overnight/main
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["verify", "--json"]), @r#"
-    {"blobs":10,"commits":3,"events":28,"experiments":3,"sound":true,"study":"main"}
+    {"blobs":11,"commits":3,"events":30,"experiments":3,"sound":true,"study":"main"}
     --- exit code 0
     "#);
     insta::assert_snapshot!(repo.git(&["log", "--format=%an <%ae>%n%B", "overnight/main"]), @"
@@ -134,8 +135,8 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     x 5 → 3
 
     Overnight-Experiment: 2
-    Overnight-Metric: loss 4 → 0 (−4, 1 trial)
-    Overnight-Verdict: kept (better by 4 on a deterministic metric)
+    Overnight-Metric: loss 4 → 0 (−4, 2 trials)
+    Overnight-Verdict: kept (better by 4, twice the same)
     Overnight-Ledger: [HASH]
 
     Ann <ann@example.org>
@@ -158,9 +159,9 @@ fn two_runs_one_after_the_other_are_one_study() {
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
-    noise      none seen: 3 repeats gave the same value
+    noise      none seen: 5 repeats gave the same value
     so far     3 experiments: 1 kept, 2 not better
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 5 seeds · no holdout
     done
     next       git log overnight/main · overnight log · overnight show champion
     --- exit code 0
@@ -204,11 +205,11 @@ echo "loss: $(( (x - 3) * (x - 3) * 100 )).$noise"
     assert_eq!((log[0]["trials"].as_u64(), log[1]["verdict"].as_str()), (Some(3), Some("discarded")));
     let kept = &log[2];
     assert_eq!(kept["verdict"], "kept");
-    // Screened, confirmed, and measured once more as champion.
-    assert_eq!(kept["trials"], 3);
+    // Screened, confirmed, measured for its gain, and once more as champion.
+    assert_eq!(kept["trials"], 4);
     let number = |key: &str| kept[key].as_f64().unwrap();
     assert!(number("gain_low") < number("gain") && number("gain") < number("gain_high"), "{kept}");
-    assert!(kept["reason"].as_str().unwrap().contains("confirmed in 2 trials"), "{kept}");
+    assert!(kept["reason"].as_str().unwrap().contains("confirmed in 3 trials"), "{kept}");
     let status = repo.status();
     assert!(status["noise"]["sd"].as_f64().unwrap() > 0.0, "{status}");
     repo.ok(&["status"]).says("sd 0.").says("repeats");
@@ -289,7 +290,7 @@ fn a_person_tries_ideas_from_the_worktree_from_a_patch_and_from_a_file() {
     sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  kept                      1           +3  a little less (better by 3 on a deterministic metric)
+        1  kept                      1           +3  a little less (better by 3, twice the same)
     next       overnight show 1
     --- exit code 0
     ");
@@ -300,7 +301,7 @@ fn a_person_tries_ideas_from_the_worktree_from_a_patch_and_from_a_file() {
     --- to people
     sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
-        2  kept                      0           +1  all the way (better by 1 on a deterministic metric)
+        2  kept                      0           +1  all the way (better by 1, twice the same)
     next       overnight show 2
     --- exit code 0
     ");
@@ -317,11 +318,11 @@ fn a_person_tries_ideas_from_the_worktree_from_a_patch_and_from_a_file() {
     insta::assert_snapshot!(repo.ok(&["log"]), @"
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  kept                      1           +3  a little less (better by 3 on a deterministic metric)
-        2  kept                      0           +1  all the way (better by 1 on a deterministic metric)
+        1  kept                      1           +3  a little less (better by 3, twice the same)
+        2  kept                      0           +1  all the way (better by 1, twice the same)
         3  discarded                36          −36  the other way (worse by 36)
     --- to people
-    3 experiments: 2 kept, 1 not better · trust: cooperative · sandbox none · 3 seeds · no holdout
+    3 experiments: 2 kept, 1 not better · trust: cooperative · sandbox none · 7 seeds · no holdout
     --- exit code 0
     ");
     repo.assert_sound();
@@ -350,7 +351,7 @@ fn a_study_in_a_subfolder_is_found_from_below_and_from_elsewhere() {
     let below = beside.join("deep/er");
     insta::assert_snapshot!(repo.ok(&["-C", below.to_str().unwrap(), "show", "2"]), @"
     experiment 2 · kept
-      why         better by 4 on a deterministic metric
+      why         better by 4, twice the same
       hypothesis  x 5 → 3
       agent       tuner
       started     [TIME]
@@ -359,6 +360,7 @@ fn a_study_in_a_subfolder_is_found_from_below_and_from_elsewhere() {
       loss        0
       gain        +4 over the champion of its time
       trial 4     screen               0  seed [SEED] · [S] wall · [S] cpu · [MB] peak
+      trial 5     confirm              0  seed [SEED] · [S] wall · [S] cpu · [MB] peak
 
     --- a/models/small/knobs.py
     +++ b/models/small/knobs.py
@@ -366,10 +368,10 @@ fn a_study_in_a_subfolder_is_found_from_below_and_from_elsewhere() {
     -x = 5
     +x = 3
 
-    end of the output of trial 4 (8 bytes in all):
+    end of the output of trial 5 (8 bytes in all):
       loss: 0
 
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 5 seeds · no holdout
     --- exit code 0
     ");
     repo.ok(&["-C", below.to_str().unwrap(), "verify"]);

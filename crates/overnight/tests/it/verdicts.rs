@@ -47,7 +47,7 @@ fn kept_discarded_no_change_and_duplicate() {
             ("no_change", "the surface is the champion's"),
             ("duplicate", "the same surface as experiment 1"),
             ("discarded", "equal to the champion"),
-            ("kept", "better by 3 on a deterministic metric"),
+            ("kept", "better by 3, twice the same"),
         ]
     );
     insta::assert_snapshot!(repo.ok(&["log"]), @"
@@ -57,9 +57,9 @@ fn kept_discarded_no_change_and_duplicate() {
         2  no_change                 -            -  the surface is the champion's
         3  duplicate                 -            -  idea 3 (the same surface as experiment 1)
         4  discarded                 4            0  idea 4 (equal to the champion)
-        5  kept                      1           +3  idea 5 (better by 3 on a deterministic metric)
+        5  kept                      1           +3  idea 5 (better by 3, twice the same)
     --- to people
-    3 experiments: 1 kept, 2 not better, 2 not counted · trust: cooperative · sandbox none · 3 seeds · no holdout
+    3 experiments: 1 kept, 2 not better, 2 not counted · trust: cooperative · sandbox none · 5 seeds · no holdout
     --- exit code 0
     ");
 }
@@ -174,7 +174,7 @@ fn guard_failed_by_a_command_by_a_limit_and_by_a_regression() {
         ),
         (
             "kept",
-            "better by 3 on a deterministic metric",
+            "better by 3, twice the same",
         ),
     ]
     "#);
@@ -242,7 +242,7 @@ fn policy_when_too_much_or_the_wrong_part_of_the_surface_is_changed() {
         ),
         (
             "kept",
-            "better by 4 on a deterministic metric",
+            "better by 4, twice the same",
         ),
     ]
     "#);
@@ -260,7 +260,7 @@ fn policy_when_too_much_or_the_wrong_part_of_the_surface_is_changed() {
         ),
         (
             "kept",
-            "better by 4 on a deterministic metric",
+            "better by 4, twice the same",
         ),
     ]
     "#);
@@ -301,7 +301,7 @@ fn agent_error_when_it_is_dead_hung_or_unhappy() {
         ),
         (
             "kept",
-            "better by 4 on a deterministic metric",
+            "better by 4, twice the same",
         ),
     ]
     "#);
@@ -349,7 +349,7 @@ fn a_baseline_that_fails_ends_the_run_and_can_be_mended() {
     noise      unknown so far
     so far     0 experiments
     trust: cooperative · sandbox none · no repeats yet · no holdout
-    stopped: the baseline itself is invalid_metric: the output does not give `loss`
+    stopped: the baseline failed (invalid_metric): the output does not give `loss`
     next       overnight show baseline
     --- exit code 2
     ");
@@ -372,7 +372,7 @@ fn a_baseline_that_fails_ends_the_run_and_can_be_mended() {
     baseline   loss not measured yet  ([SHORT])
     noise      unknown so far
     so far     0 experiments
-    last run   stopped: the baseline itself is invalid_metric: the output does not give `loss`
+    last run   stopped: the baseline failed (invalid_metric): the output does not give `loss`
     trust: cooperative · sandbox none · no repeats yet · no holdout
     --- exit code 0
     ");

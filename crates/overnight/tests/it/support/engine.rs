@@ -144,6 +144,11 @@ impl Stream {
     }
 }
 
+/// The processes that one has started.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    pids().filter(|child| parent(*child) == Some(pid)).collect()
+}
+
 fn pids() -> impl Iterator<Item = u32> {
     fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

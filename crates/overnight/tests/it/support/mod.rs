@@ -4,6 +4,6 @@ mod engine;
 mod look;
 mod repo;
 
-pub(crate) use engine::{Engine, is_alive, signal, until};
+pub(crate) use engine::{Engine, children, is_alive, signal, until};
 pub(crate) use look::{Json, json_lines, keys};
 pub(crate) use repo::{Ran, Repo};
