@@ -1,6 +1,5 @@
 //! The seeded simulator at work. A failing seed is printed with the command that replays it.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -168,34 +167,4 @@ fn a_baseline_that_the_machine_loses_again_and_again_is_measured_in_the_end() {
 #[test]
 fn a_proposal_whose_objects_are_gone_is_made_again() {
     study(1);
-}
-
-/// Lists every failing seed below `OVERNIGHT_SIM_SEEDS` with its reason, for whoever changes the engine.
-#[test]
-#[ignore = "a tool: OVERNIGHT_SIM_SEEDS=500 cargo nextest run -p overnight-testkit --run-ignored only --no-capture"]
-fn survey_of_seeds() {
-    let seeds: u64 = std::env::var("OVERNIGHT_SIM_SEEDS").map_or(100, |text| text.parse().expect("a number"));
-    std::panic::set_hook(Box::new(|_| {}));
-    let (mut failed, mut experiments, mut crashes, mut lives) = (0, 0, 0, 0);
-    let mut verdicts: BTreeMap<&str, u64> = BTreeMap::new();
-    for seed in 0..seeds {
-        match catch_unwind(AssertUnwindSafe(|| Simulation::new(seed).run())) {
-            Ok(report) => {
-                experiments += report.experiments;
-                crashes += report.crashes;
-                lives += report.lives;
-                report.verdicts.into_iter().for_each(|(verdict, n)| *verdicts.entry(verdict).or_default() += n);
-            }
-            Err(failure) => {
-                let text = failure.downcast_ref::<String>().map(String::as_str);
-                let text = text.or(failure.downcast_ref::<&str>().copied()).unwrap_or("?");
-                eprintln!("seed {seed}: {}", text.chars().take(300).collect::<String>());
-                failed += 1;
-            }
-        }
-    }
-    eprintln!(
-        "{failed} of {seeds} failed; {experiments} experiments, {crashes} crashes, {lives} engines, {verdicts:?}"
-    );
-    assert_eq!(failed, 0);
 }

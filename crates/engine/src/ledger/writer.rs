@@ -37,15 +37,7 @@ impl Ledger {
             return Err(LedgerError::Network { path: dir.to_owned(), kind });
         }
         let path = dir.join("ledger.db");
-        let is_new = !path.exists();
         let db = schema::open_writer(&path)?;
-        if is_new {
-            // SQLite syncs the file; that the file has a name has to last too, in each folder that may be new.
-            let sync = |folder: &Path| File::open(folder).and_then(|folder| folder.sync_all());
-            for folder in dir.ancestors().take(3) {
-                sync(folder).map_err(|source| LedgerError::Folder { path: folder.to_owned(), source })?;
-            }
-        }
         let mut state = State::default();
         let mut end = (0, ChainHash::ROOT);
         reader::each_event(&db, &path, |stored| {
@@ -56,6 +48,14 @@ impl Ledger {
             Ok(())
         })?;
         let (seq, head) = end;
+        if seq == 0 {
+            // SQLite syncs the file; that the file has a name has to last too, in each folder that may be new. Also
+            // when a run was killed here before: then they are there, and nobody knows whether they last.
+            for folder in dir.ancestors().take(3) {
+                let synced = File::open(folder).and_then(|folder| folder.sync_all());
+                synced.map_err(|source| LedgerError::Folder { path: folder.to_owned(), source })?;
+            }
+        }
         let reader = Reader::open(dir)?;
         Ok((Ledger { db, reader, dir: dir.to_owned(), seq, head }, state))
     }

@@ -31,6 +31,9 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
         (_, Some(file)) => whole_file(file, champion)?,
         _ => {
             session.say("taking the surface as it is in the working tree");
+            if let Some(note) = beside_the_champion(&session.opened) {
+                session.say(&note);
+            }
             worktree(&session.opened, champion)?
         }
     };
@@ -74,6 +77,17 @@ fn champion_contents(opened: &Opened) -> Outcome<Contents> {
         .ok_or_else(|| CliError::new(Exit::Fault, "the study has no baseline"))?;
     let contents = files.iter().map(|file| file.path.clone()).zip(opened.contents.iter().cloned()).collect();
     Ok(Contents(contents))
+}
+
+/// A checkout stays where it was while the champion moves on: what it lacks would count against the idea.
+fn beside_the_champion(opened: &Opened) -> Option<String> {
+    let champion = opened.study.state().champion().filter(|champion| !champion.id.is_baseline())?;
+    let (study, files) =
+        (&opened.study.spec().study, opened.study.spec().surface.paths().collect::<Vec<_>>().join(" "));
+    Some(format!(
+        "note: it is compared with experiment {}, the champion; to start from that, `git restore -s overnight/{study} -- {files}`",
+        champion.id
+    ))
 }
 
 fn worktree(opened: &Opened, champion: Contents) -> Outcome<Contents> {
