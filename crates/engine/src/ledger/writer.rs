@@ -13,8 +13,9 @@ use super::{LedgerError, Reader, blobs, filesystem, reader, schema};
 /// The ledger of one study, open for writing.
 #[derive(Debug)]
 pub struct Ledger {
-    db: Connection,
+    /// Closed before the writer, which then folds the write-ahead log into the file: a reader may not.
     reader: Reader,
+    db: Connection,
     dir: PathBuf,
     seq: u64,
     head: ChainHash,

@@ -264,3 +264,19 @@ fn readers_see_whole_turns_while_the_engine_writes() {
     writer.join().unwrap();
     assert_eq!(verify_ledger(dir.path()).unwrap().experiments, 299);
 }
+
+/// A ledger as version 1.0 wrote it. It stays as it is: a change of the format that cannot read it is a new major one.
+#[test]
+fn a_ledger_of_format_1_0_is_read_verified_and_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-1.0.db");
+    fs::copy(fixture, dir.path().join("ledger.db")).unwrap();
+    let found = verify_ledger(dir.path()).unwrap();
+    assert_eq!((found.experiments, found.state.champion), (2, Some(ExperimentId(2))));
+    let (mut ledger, mut state) = Ledger::open(dir.path()).unwrap();
+    let summary = state.summary().unwrap();
+    assert_eq!((summary.kept, summary.not_better, summary.champion.unwrap().metric), (1, 1, Some(0.0)));
+    let events = [Event { at: Timestamp(9), what: What::StopRequested { hurry: false } }];
+    append(&mut ledger, &mut state, &events, &[]).unwrap();
+    verify_ledger(dir.path()).unwrap();
+}
