@@ -25,7 +25,7 @@ impl FormatVersion {
     /// Whether this version of the engine may add events to a ledger of that format.
     pub fn is_writable(self) -> bool {
         // A newer minor may hold events that this version passes over; what it folded would be wrong to build on.
-        self.major == Self::CURRENT.major && self.minor <= Self::CURRENT.minor
+        self.major == Self::CURRENT.major && self <= Self::CURRENT
     }
 }
 
