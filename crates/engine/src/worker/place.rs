@@ -66,7 +66,14 @@ impl Place {
     /// Takes away what a command left, so that the next one need not wait for it. What cannot be done here is done,
     /// and said, when the place is needed.
     pub(crate) fn tidy(&mut self, room: &Room) {
-        self.is_tidy = self.copy.is_some() && self.lay_out(room, &Contents(Vec::new())).is_ok();
+        let surface: Vec<String> = room.shop.spec.surface.paths().map(ToOwned::to_owned).collect();
+        let restored = self.copy.as_mut().map(|copy| copy.restore(&surface));
+        self.is_tidy = matches!(restored, Some(Ok(_))) && self.empty_folders().is_ok();
+    }
+
+    fn empty_folders(&self) -> Result<(), GitError> {
+        workspace::empty(&self.out())?;
+        workspace::empty(&self.tmp())
     }
 
     fn put(&mut self, contents: &Contents) -> Result<(), GitError> {
@@ -81,10 +88,7 @@ impl Place {
             workspace::wipe(&self.dir)?;
             self.copy = Some(Copy::lay_out(&self.tree(), &room.shop.user, room.shop.baseline)?);
         }
-        for folder in [self.out(), self.tmp()] {
-            workspace::wipe(&folder)?;
-            workspace::make_folder(&folder)?;
-        }
+        self.empty_folders()?;
         if let Some(copy) = &mut self.copy {
             copy.reset(&contents.0)?;
         }

@@ -89,7 +89,7 @@ impl Copy {
         rustix::fs::mkdirat(&above, name, Mode::RWXU).map_err(|error| GitError::io("make", &root)(error.into()))?;
         let making = Making { mtime, owner: None };
         let mut copy = Copy { root, tree, sources, making, settled: (0, 0) };
-        copy.tidy(&BTreeMap::new())?;
+        copy.tidy(&BTreeMap::new(), false)?;
         Ok(copy)
     }
 
@@ -97,7 +97,7 @@ impl Copy {
     pub fn give_to(&mut self, user: u32, group: u32) -> Result<(), GitError> {
         self.making.owner = Some((user, group));
         self.tree = forget(std::mem::take(&mut self.tree));
-        self.tidy(&BTreeMap::new()).map(drop)
+        self.tidy(&BTreeMap::new(), false).map(drop)
     }
 
     /// Makes the copy pristine and puts the surface in. Returns what had been changed.
@@ -109,10 +109,15 @@ impl Copy {
                 return Err(GitError::NotInTheTree { path: path.display().to_string() });
             }
         }
-        self.tidy(&surface)
+        self.tidy(&surface, false)
     }
 
-    /// Puts the surface into a copy that nothing has touched since it was reset: no walk through the whole tree.
+    /// Makes all but these surface files pristine, so that [`Copy::put`] is all that the next trial needs.
+    pub fn restore(&mut self, surface: &[String]) -> Result<Changes, GitError> {
+        self.tidy(&surface.iter().map(|path| (Path::new(path), &[][..])).collect(), true)
+    }
+
+    /// Puts the surface into a copy that nothing has touched since it was restored: no walk through the whole tree.
     pub fn put(&mut self, surface: &[(String, Vec<u8>)]) -> Result<(), GitError> {
         let root = open_root(&self.root)?;
         for (path, contents) in surface {
@@ -130,7 +135,7 @@ impl Copy {
     pub fn changes(&self, surface: &[String]) -> Result<Changes, GitError> {
         let surface = surface.iter().map(|path| (Path::new(path), &[][..])).collect();
         let mut changes = Changes::default();
-        let visit = Visit { root: &self.root, surface: &surface, settled: self.settled };
+        let visit = Visit { root: &self.root, surface: &surface, settled: self.settled, leaves_surface: true };
         let root = open_root(&self.root)?;
         visit.look(root.as_fd(), &self.tree, Path::new(""), &mut changes)?;
         changes.changed.sort();
@@ -141,10 +146,10 @@ impl Copy {
         &self.root
     }
 
-    fn tidy(&mut self, surface: &BTreeMap<&Path, &[u8]>) -> Result<Changes, GitError> {
+    fn tidy(&mut self, surface: &BTreeMap<&Path, &[u8]>, leaves_surface: bool) -> Result<Changes, GitError> {
         let mut changes = Changes::default();
         let root = open_root(&self.root)?;
-        let visit = Visit { root: &self.root, surface, settled: self.settled };
+        let visit = Visit { root: &self.root, surface, settled: self.settled, leaves_surface };
         let sources = Sources::open(&self.sources);
         visit.tidy(root.as_fd(), &mut self.tree, Path::new(""), &sources, self.making, &mut changes)?;
         let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);

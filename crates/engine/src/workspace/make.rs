@@ -54,6 +54,13 @@ pub(super) fn finish_folder(folder: BorrowedFd<'_>, making: Making) -> Result<Se
     Ok(Seen::of(&rustix::fs::fstat(folder)?))
 }
 
+/// Takes rights, attributes and times that a command may have set off a folder.
+pub(super) fn renew_folder(folder: BorrowedFd<'_>) -> Result<(), Errno> {
+    strip_attributes(folder)?;
+    rustix::fs::fchmod(folder, Mode::from_raw_mode(0o755))?;
+    rustix::fs::futimens(folder, &times(None))
+}
+
 pub(super) fn create(folder: BorrowedFd<'_>, name: &OsStr) -> Result<File, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o600))?))

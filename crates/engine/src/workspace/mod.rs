@@ -36,7 +36,7 @@ mod visit;
 pub use checkout::{Dirty, How};
 pub use copy::{Changes, Copy};
 pub use error::{GitError, shell_word};
-pub use folder::{make_folder, wipe};
+pub use folder::{empty, wipe};
 pub use gix::ObjectId;
 pub use plan::CommitPlan;
 pub use store::Store;

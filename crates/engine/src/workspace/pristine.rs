@@ -143,7 +143,10 @@ impl Folder {
                 inner.put_surface(opened.as_fd(), parts.as_path(), contents, making)
             }
             Some(Node::File(file)) if parts.as_path().as_os_str().is_empty() && file.is_regular() => {
-                remove(fd, name)?;
+                match remove(fd, name) {
+                    Ok(_) | Err(Errno::NOENT) => {}
+                    Err(error) => return Err(error.into()),
+                }
                 file.make_surface(fd, name, contents, making)?;
                 self.seen = Some(finish_folder(fd, making)?);
                 Ok(Some(()))

@@ -20,6 +20,8 @@ pub(super) struct Visit<'a> {
     pub surface: &'a BTreeMap<&'a Path, &'a [u8]>,
     /// See [`super::Copy`]: what changed before this cannot change again unseen.
     pub settled: (i64, u64),
+    /// Whether surface files are left as they are: the next contents replace them anyway.
+    pub leaves_surface: bool,
 }
 
 /// What became of a tracked file.
@@ -80,6 +82,9 @@ impl Visit<'_> {
                 }
                 Node::File(file) => {
                     if let Some(contents) = self.surface.get(path.as_path()) {
+                        if self.leaves_surface {
+                            continue;
+                        }
                         clear()?;
                         file.make_surface(fd, name, contents, making)
                             .map_err(GitError::io("write", self.root.join(&path)))?;

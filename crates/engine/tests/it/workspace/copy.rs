@@ -22,7 +22,7 @@ fn surface(contents: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Spoils a copy, and checks what `changes` and `reset` say, and that the copy is pristine again.
-fn spoil(what: impl FnOnce(&Path), changed: &[&str], extra: usize) {
+fn spoil(what: impl Fn(&Path), changed: &[&str], extra: usize) {
     let (repo, mut copy) = copy();
     copy.reset(&surface("lr = 2\n")).unwrap();
     assert!(copy.changes(&["train.py".into()]).unwrap().is_empty());
@@ -37,6 +37,42 @@ fn spoil(what: impl FnOnce(&Path), changed: &[&str], extra: usize) {
     expected.get_mut(Path::new("train.py")).unwrap().1 = b"lr = 3\n".to_vec();
     assert_eq!(picture(copy.path()), expected);
     assert!(copy.reset(&surface("lr = 4\n")).unwrap().is_empty(), "and it stays so");
+
+    // The same in two steps, of which only the second waits for the next surface.
+    what(copy.path());
+    assert_eq!(copy.restore(&["train.py".into()]).unwrap().changed, changed);
+    copy.put(&surface("lr = 5\n")).unwrap();
+    expected.get_mut(Path::new("train.py")).unwrap().1 = b"lr = 5\n".to_vec();
+    assert_eq!(picture(copy.path()), expected);
+    assert!(copy.changes(&["train.py".into()]).unwrap().is_empty());
+}
+
+#[test]
+fn a_surface_is_put_wherever_the_last_one_went() {
+    let (_repo, mut copy) = copy();
+    let train = copy.path().join("train.py");
+    let spoilers: [&dyn Fn(); 4] = [
+        &|| std::fs::remove_file(&train).unwrap(),
+        &|| {
+            std::fs::remove_file(&train).unwrap();
+            std::fs::create_dir_all(train.join("deep")).unwrap();
+        },
+        &|| {
+            std::fs::remove_file(&train).unwrap();
+            symlink("/etc/passwd", &train).unwrap();
+        },
+        &|| (),
+    ];
+    let mut contents = 0;
+    for spoiler in spoilers {
+        copy.restore(&["train.py".into()]).unwrap();
+        contents += 1;
+        copy.put(&surface(&format!("lr = {contents}\n"))).unwrap();
+        assert_eq!(std::fs::read_to_string(&train).unwrap(), format!("lr = {contents}\n"));
+        assert!(!train.symlink_metadata().unwrap().is_symlink());
+        spoiler();
+    }
+    assert!(matches!(copy.put(&[("nowhere".into(), vec![])]), Err(GitError::NotInTheTree { .. })));
 }
 
 #[test]
@@ -165,6 +201,7 @@ fn a_hard_link_to_a_locked_file_is_cut() {
     spoil(
         |dir| {
             std::fs::hard_link(dir.join("eval.py"), dir.join("second")).unwrap();
+            let _ = std::fs::remove_file(&other);
             std::fs::hard_link(dir.join("run.sh"), &other).unwrap();
         },
         &["eval.py", "run.sh"],
