@@ -165,3 +165,31 @@ fn a_damaged_ledger_is_not_written_to() {
     --- exit code 1
     ");
 }
+
+/// Found by a reviewer: every proposal was written again, loose, and an engine's staging folder was cleared.
+#[test]
+fn verify_looks_and_does_not_touch() {
+    let repo = Repo::new();
+    repo.run(3);
+    let store = repo.state().join("store.git");
+    std::fs::create_dir_all(store.join("packing/pack-of-a-running-engine")).unwrap();
+    let listed = || {
+        let mut files = Vec::new();
+        let mut folders = vec![store.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let metadata = path.symlink_metadata().unwrap();
+                if metadata.is_dir() {
+                    folders.push(path.clone());
+                }
+                files.push((path, metadata.modified().unwrap()));
+            }
+        }
+        files.sort();
+        files
+    };
+    let before = listed();
+    repo.ok(&["verify"]);
+    assert_eq!(listed(), before);
+}
