@@ -84,7 +84,7 @@ pub(crate) fn standing(summary: &Summary) -> Vec<String> {
     let number = |value: Option<f64>| value.map_or_else(|| "not measured yet".to_owned(), short_number);
     let noise = match summary.noise.sd {
         None => "unknown so far".to_owned(),
-        Some(0.0) => format!("none seen: {} repeats gave the same value", summary.noise.trials),
+        Some(0.0) => format!("none seen in {} repeats", summary.noise.trials),
         Some(sd) => format!("sd {} from {} repeats", short_number(sd), summary.noise.trials),
     };
     let mut lines = Vec::new();

@@ -135,7 +135,7 @@ fn a_trial_that_fills_the_disk_is_told_so_and_the_night_goes_on() {
 
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
-    noise      none seen: 3 repeats gave the same value
+    noise      none seen in 3 repeats
     so far     2 experiments: 2 broken
     trust: cooperative · sandbox none · 3 seeds · no holdout
     done

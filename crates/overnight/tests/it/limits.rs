@@ -17,7 +17,7 @@ fn a_limit_of_experiments_is_for_the_night_and_a_total_for_the_study() {
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
-    noise      none seen: 5 repeats gave the same value
+    noise      none seen in 5 repeats
     so far     2 experiments: 1 kept, 1 not better
     trust: cooperative · sandbox none · 5 seeds · no holdout
     stopped: limits.experiments is reached
@@ -60,7 +60,7 @@ fn ten_attempts_that_gave_nothing_end_the_run() {
 
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
-    noise      none seen: 3 repeats gave the same value
+    noise      none seen in 3 repeats
     so far     0 experiments: 10 not counted
     trust: cooperative · sandbox none · 3 seeds · no holdout
     stopped: 10 attempts in a row gave nothing to try; the last: the agent ended: exit code 1
@@ -131,7 +131,7 @@ fn a_surface_without_numbers_leaves_the_tuner_nothing() {
 
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
-    noise      none seen: 3 repeats gave the same value
+    noise      none seen in 3 repeats
     so far     0 experiments: 1 not counted
     trust: cooperative · sandbox none · 3 seeds · no holdout
     stopped: the tuner finds nothing left to try in the surface

@@ -27,7 +27,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
-    noise      none seen: 5 repeats gave the same value
+    noise      none seen in 5 repeats
     so far     3 experiments: 1 kept, 2 not better
     trust: cooperative · sandbox none · 5 seeds · no holdout
     done
@@ -38,7 +38,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     study      main · stopped
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
-    noise      none seen: 5 repeats gave the same value
+    noise      none seen in 5 repeats
     so far     3 experiments: 1 kept, 2 not better
     last run   done
     trust: cooperative · sandbox none · 5 seeds · no holdout
@@ -159,7 +159,7 @@ fn two_runs_one_after_the_other_are_one_study() {
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
-    noise      none seen: 5 repeats gave the same value
+    noise      none seen in 5 repeats
     so far     3 experiments: 1 kept, 2 not better
     trust: cooperative · sandbox none · 5 seeds · no holdout
     done
@@ -183,7 +183,7 @@ fn no_experiments_are_the_baseline_alone() {
 
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
-    noise      none seen: 3 repeats gave the same value
+    noise      none seen in 3 repeats
     so far     0 experiments
     trust: cooperative · sandbox none · 3 seeds · no holdout
     done

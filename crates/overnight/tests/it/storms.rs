@@ -145,7 +145,7 @@ fn an_engine_that_was_killed_is_seen_as_such() {
     study      main · the last run was killed; `overnight run` goes on where it was
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
-    noise      none seen: 3 repeats gave the same value
+    noise      none seen in 3 repeats
     so far     0 experiments: 1 open
     trust: cooperative · sandbox none · 3 seeds · no holdout
     branch     overnight/main · read it with `git log overnight/main`
