@@ -27,6 +27,14 @@ pub struct Child {
     stderr: Option<OwnedFd>,
 }
 
+/// The end of a job.
+#[derive(Debug)]
+pub struct Finished {
+    pub report: Report,
+    /// The private folders that its view handed back, in that order; none where it never started.
+    pub left: Vec<OwnedFd>,
+}
+
 /// Ends a job from any thread, any number of times; after its end it does nothing.
 #[derive(Debug, Clone)]
 pub struct Killer {
@@ -63,11 +71,16 @@ impl Child {
         self.killer.clone()
     }
 
+    /// As [`Child::finish`], for a job that leaves nothing.
+    pub fn wait(self, sink: impl FnMut(Stream, &[u8])) -> Result<Report, KeeperError> {
+        self.finish(sink).map(|finished| finished.report)
+    }
+
     /// Hands each piece of output to `sink` as it comes, until the tree is gone.
     ///
     /// Blocks the calling thread, for as long as a killed process is stuck in the kernel if need
     /// be. What was read before an error has reached the sink.
-    pub fn wait(mut self, mut sink: impl FnMut(Stream, &[u8])) -> Result<Report, KeeperError> {
+    pub fn finish(mut self, mut sink: impl FnMut(Stream, &[u8])) -> Result<Finished, KeeperError> {
         let mut buffer = vec![0; BUFFER];
         let outcome = loop {
             let mut fds = vec![PollFd::new(&*self.killer.control, PollFlags::IN)];
@@ -96,9 +109,12 @@ impl Child {
     }
 
     /// Reads what the init has said; `None` if that was nothing.
-    fn hear(&self) -> Option<Result<Report, KeeperError>> {
+    fn hear(&self) -> Option<Result<Finished, KeeperError>> {
         match wire::receive(&*self.killer.control, RecvFlags::DONTWAIT) {
-            Ok(Some(message)) => Some(message.parse().map_err(KeeperError::from)),
+            Ok(Some(message)) => {
+                let report = message.parse().map_err(KeeperError::from);
+                Some(report.map(|report| Finished { report, left: message.fds }))
+            }
             Ok(None) => Some(Err(KeeperError::Gone)),
             Err(Errno::WOULDBLOCK) => None,
             Err(errno) => Some(Err(os("hear from the job's init")(errno))),

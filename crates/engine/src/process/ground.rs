@@ -10,6 +10,7 @@ use rustix::thread::set_no_new_privs;
 
 use super::job::Containment;
 use super::spawn::{clone_me, exit_now};
+use super::view::Network;
 
 /// A way to make an init.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +81,27 @@ impl Ground {
             Ground::UserNamespaces { .. } => namespaces | libc::CLONE_NEWUSER,
             Ground::Subreaper => 0,
         };
+        // SAFETY: passed on to the caller.
+        unsafe { clone_me(flags) }
+    }
+
+    /// The same for an init that is to live in a sandbox.
+    ///
+    /// # Safety
+    ///
+    /// The caller has a single thread.
+    pub(super) unsafe fn split_off(self, network: Network) -> Result<Option<Pid>, Errno> {
+        let mut flags =
+            libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
+        match self {
+            // It gets its user namespace when the root is built: building needs the host's rights.
+            Ground::Namespaces => {}
+            Ground::UserNamespaces { .. } => flags |= libc::CLONE_NEWUSER,
+            Ground::Subreaper => return Err(Errno::NOSYS),
+        }
+        if network == Network::None {
+            flags |= libc::CLONE_NEWNET;
+        }
         // SAFETY: passed on to the caller.
         unsafe { clone_me(flags) }
     }

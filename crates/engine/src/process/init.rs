@@ -15,8 +15,10 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, chdir, setsid, umask
 use rustix::time::{ClockId, clock_gettime};
 
 use super::course::{Cause, Course, News, Step};
+use super::enclose::enclose;
 use super::ground::{Failure, Ground};
 use super::job::{Ending, Report};
+use super::root::Root;
 use super::spawn::{child_signals, children_usage, exit_now, keep_only, spawn_payload};
 use super::tree::Tree;
 use super::wire::{self, Body, Order};
@@ -50,6 +52,8 @@ pub(super) struct Post<'a> {
     pub lifeline: BorrowedFd<'a>,
     /// Kept open for as long as this process lives.
     pub held: &'a [OwnedFd],
+    /// The map of owners for the job's user.
+    pub owners: Option<&'a OwnedFd>,
 }
 
 /// The life of an init, from its first instruction to its last.
@@ -60,19 +64,21 @@ pub(super) fn run(ground: Ground, post: Post<'_>) -> ! {
 }
 
 fn live(ground: Ground, post: Post<'_>) {
-    let Post { body, control, stdio, lifeline, held } = post;
-    let mine = [&body, &control].into_iter().chain(&stdio).chain(held);
+    let Post { body, control, stdio, lifeline, held, owners } = post;
+    let mine = [&body, &control].into_iter().chain(&stdio).chain(held).chain(owners);
     // SAFETY: what is closed belongs to the keeper's frames, and this process never returns there.
     unsafe { keep_only(mine.map(AsRawFd::as_raw_fd).chain([lifeline.as_raw_fd()])) };
-    let report = match start(ground, body, stdio, &control, lifeline) {
+    let mut root = None;
+    let report = match start(ground, body, stdio, &control, lifeline, owners, &mut root) {
         Ok(running) => running.watch(),
         Err(Failure { errno, what }) => Some(Report::not_started(errno, &what)),
     };
     // The engine may remove the directory as soon as it has the report.
     let _ = chdir("/");
     if let Some(report) = report {
+        let left: Vec<BorrowedFd<'_>> = root.iter().flat_map(|root| &root.handed_back).map(AsFd::as_fd).collect();
         // An engine that has just gone needs no report.
-        let _ = wire::send(&control, &report, &[], SendFlags::empty());
+        let _ = wire::send(&control, &report, &left, SendFlags::empty());
     }
 }
 
@@ -82,13 +88,18 @@ fn start<'a>(
     stdio: [OwnedFd; 3],
     control: &'a OwnedFd,
     lifeline: BorrowedFd<'a>,
+    owners: Option<&OwnedFd>,
+    root: &mut Option<Root>,
 ) -> Result<Running<'a>, Failure> {
     let signals = child_signals().map_err(|errno| Failure::new("watch for children", errno))?;
     setsid().map_err(|errno| Failure::new("make a session", errno))?;
-    ground.enter()?;
+    let body = Body::from_file(body).map_err(|error| Failure::io("read the request", &error))?;
+    match &body.view {
+        None => ground.enter()?,
+        Some(view) => *root = Some(enclose(ground, view, owners.map(AsFd::as_fd))?),
+    }
     let tree = Tree::below_me(ground.containment())
         .map_err(|errno| Failure::new("be the first process of the namespace", errno))?;
-    let body = Body::from_file(body).map_err(|error| Failure::io("read the request", &error))?;
     umask(Mode::WGRP | Mode::WOTH);
     let cwd = Path::new(OsStr::from_bytes(&body.cwd));
     chdir(cwd).map_err(|errno| Failure::new(format!("enter the directory {}", cwd.display()), errno))?;

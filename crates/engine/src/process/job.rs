@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::view::View;
+
 /// Enough for any path; a name in a message could be of any length.
 const WHAT_LIMIT: usize = 1000;
 
@@ -13,7 +15,7 @@ const WHAT_LIMIT: usize = 1000;
 pub struct Job {
     /// Run as `/bin/sh -c`.
     pub command: String,
-    /// A relative path is taken from the engine's own directory.
+    /// A relative path is taken from the engine's own directory, or from the root of the view.
     pub cwd: PathBuf,
     /// The whole environment: nothing is inherited.
     pub env: Vec<(String, String)>,
@@ -22,6 +24,8 @@ pub struct Job {
     pub deadline: Duration,
     /// How long the tree may go on between TERM and KILL.
     pub grace: Duration,
+    /// The root that the job gets; without one it sees what the engine sees.
+    pub view: Option<Box<View>>,
 }
 
 /// What the payload reads on its standard input.

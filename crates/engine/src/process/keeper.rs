@@ -18,7 +18,7 @@ use super::child::Child;
 use super::job::{Containment, Job, Stdin};
 use super::serve;
 use super::spawn::threads;
-use super::wire::{self, Body, Hello, Request};
+use super::wire::{self, Body, Hello, Request, Walls};
 
 /// Long enough for a keeper to kill and reap everything; a process stuck in the kernel may take
 /// for ever, and must not keep the engine from ending.
@@ -125,7 +125,9 @@ impl Keeper {
         let (stdout, stdout_writer) = pipe()?;
         let (stderr, stderr_writer) = pipe()?;
         let fds = [&body, &init_end, &stdin, &stdout_writer, &stderr_writer].map(AsFd::as_fd);
-        self.link.ask(&Request::Start, &fds)?;
+        let walls =
+            job.view.as_deref().map(|view| Walls { network: view.network, user: view.user, limits: view.limits });
+        self.link.ask(&Request::Start { walls }, &fds)?;
         Child::new(control, stdout, stderr).map_err(os("prepare a pipe"))
     }
 

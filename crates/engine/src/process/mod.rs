@@ -23,17 +23,23 @@
 mod child;
 mod course;
 mod detach;
+mod enclose;
 mod ground;
+mod idmap;
 mod init;
 mod job;
 mod keeper;
+mod root;
 mod serve;
 mod spawn;
 mod tree;
+mod view;
 mod wire;
 
-pub use child::{Child, Killer};
+pub use child::{Child, Finished, Killer};
 pub use detach::{leave_terminal, start_detached};
+pub use enclose::INNER_USER;
 pub use job::{Containment, Ending, Job, Report, Stdin, Stream};
 pub use keeper::{Keeper, KeeperError};
 pub use serve::{serve_stdin, serve_stdin_with};
+pub use view::{File, Layer, Limits, Mount, Network, View};

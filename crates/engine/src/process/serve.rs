@@ -13,11 +13,12 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, chdir, getpid, kill_process, set_child_subreaper, setsid, wait};
 
 use super::ground::{Failure, Ground};
+use super::idmap;
 use super::init::{self, Post};
 use super::job::{Containment, Report};
 use super::spawn::{child_signals, exit_now, ignore_signals, keep_only, threads};
 use super::tree;
-use super::wire::{self, Hello, Message, Request};
+use super::wire::{self, Hello, Message, Request, Walls};
 
 /// Long enough for an init to kill and reap a large tree; one that was stopped never will.
 const INIT_LIMIT: Duration = Duration::from_secs(2);
@@ -68,6 +69,8 @@ struct Server<'a> {
     /// Never written to: every init sees it close when the keeper is gone or ends.
     lifeline_writer: Option<OwnedFd>,
     held: Vec<OwnedFd>,
+    /// For each user that jobs run as, a namespace in which root's files are theirs.
+    owners: HashMap<u32, Option<OwnedFd>>,
     /// The control socket of each live init. The engine sees its end of file only when the keeper
     /// lets go as well, which is after the job's last process is dead.
     inits: HashMap<Pid, OwnedFd>,
@@ -99,6 +102,7 @@ impl<'a> Server<'a> {
             lifeline,
             lifeline_writer: Some(writer),
             held: Vec::new(),
+            owners: HashMap::new(),
             inits: HashMap::new(),
             bereft: Vec::new(),
         })
@@ -143,9 +147,9 @@ impl<'a> Server<'a> {
     /// the job sees end of file.
     fn answer(&mut self, message: Message) {
         match message.parse() {
-            Ok(Request::Start) => {
+            Ok(Request::Start { walls }) => {
                 if let Ok(fds) = <[OwnedFd; 5]>::try_from(message.fds) {
-                    self.start(fds);
+                    self.start(walls, fds);
                 }
             }
             Ok(Request::Hold) => self.held.extend(message.fds),
@@ -153,9 +157,14 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn start(&mut self, [body, control, stdin, stdout, stderr]: [OwnedFd; 5]) {
+    fn start(&mut self, walls: Option<Walls>, [body, control, stdin, stdout, stderr]: [OwnedFd; 5]) {
+        let owners = walls.and_then(|walls| walls.user).and_then(|user| self.owners_for(user));
         // SAFETY: the keeper has a single thread, and the init ends in `init::run`.
-        match unsafe { self.ground.split() } {
+        let split = match walls {
+            Some(walls) => unsafe { self.ground.split_off(walls.network) },
+            None => unsafe { self.ground.split() },
+        };
+        match split {
             Ok(None) => init::run(
                 self.ground,
                 Post {
@@ -164,6 +173,7 @@ impl<'a> Server<'a> {
                     stdio: [stdin, stdout, stderr],
                     lifeline: self.lifeline.as_fd(),
                     held: &self.held,
+                    owners: owners.and_then(|user| self.owners.get(&user)).and_then(Option::as_ref),
                 },
             ),
             Ok(Some(init)) => {
@@ -174,6 +184,16 @@ impl<'a> Server<'a> {
                 let _ = wire::send(&control, &report, &[], SendFlags::DONTWAIT);
             }
         }
+    }
+
+    /// Makes sure that there is a map of owners for this user, or that there cannot be one.
+    fn owners_for(&mut self, user: u32) -> Option<u32> {
+        if self.ground != Ground::Namespaces {
+            return None;
+        }
+        // SAFETY: the keeper has a single thread.
+        self.owners.entry(user).or_insert_with(|| unsafe { idmap::root_as(user) }.ok());
+        Some(user)
     }
 
     /// Waits for every child that has ended; says whether any is left.

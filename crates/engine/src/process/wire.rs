@@ -18,12 +18,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::job::{Containment, Job};
+use super::view::{Limits, Network, View};
 
 /// Far above any message: what can be long travels in a memfd.
 const MESSAGE_LIMIT: usize = 16 * 1024;
 
-/// The most descriptors one message carries (a start request).
-const FDS_LIMIT: usize = 5;
+/// The most descriptors one message carries.
+const FDS_LIMIT: usize = 8;
 
 /// Above what exec takes for arguments and environment together, so exec is the one to refuse.
 const BODY_LIMIT: u64 = 64 * 1024 * 1024;
@@ -39,9 +40,17 @@ pub(super) enum Hello {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
     /// With the descriptors body, control, stdin, stdout, stderr.
-    Start,
+    Start { walls: Option<Walls> },
     /// With the descriptor to hold.
     Hold,
+}
+
+/// What the keeper must know of a job's view before it makes an init.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Walls {
+    pub network: Network,
+    pub user: Option<u32>,
+    pub limits: Limits,
 }
 
 /// What the engine asks of an init.
@@ -60,6 +69,7 @@ pub(super) struct Body {
     pub env: Vec<(String, String)>,
     pub deadline: Duration,
     pub grace: Duration,
+    pub view: Option<Box<View>>,
 }
 
 /// One packet.
@@ -76,24 +86,41 @@ impl Message {
 
 impl Body {
     pub(super) fn new(job: &Job, cwd: &Path) -> Body {
-        let Job { command, cwd: _, env, stdin: _, deadline, grace } = job;
+        let Job { command, cwd: _, env, stdin: _, deadline, grace, view } = job;
         Body {
             command: command.clone(),
             cwd: cwd.as_os_str().as_bytes().to_vec(),
             env: env.clone(),
             deadline: *deadline,
             grace: *grace,
+            view: view.clone(),
         }
     }
 
+    /// The description, its length in front of it, and the contents of the view's files behind it.
     pub(super) fn to_file(&self) -> io::Result<OwnedFd> {
-        sealed_file("overnight-job", &serde_json::to_vec(self)?)
+        let description = serde_json::to_vec(self)?;
+        let files = self.view.iter().flat_map(|view| &view.files);
+        let mut bytes = (description.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(description);
+        files.for_each(|file| bytes.extend_from_slice(&file.bytes));
+        sealed_file("overnight-job", &bytes)
     }
 
     pub(super) fn from_file(file: OwnedFd) -> io::Result<Body> {
         let mut bytes = Vec::new();
         File::from(file).take(BODY_LIMIT).read_to_end(&mut bytes)?;
-        Ok(serde_json::from_slice(&bytes)?)
+        let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
+        let (length, rest) = bytes.split_first_chunk().ok_or_else(short)?;
+        let length = u64::from_le_bytes(*length) as usize;
+        let (description, mut rest) = rest.split_at_checked(length).ok_or_else(short)?;
+        let mut body: Body = serde_json::from_slice(description)?;
+        for file in body.view.iter_mut().flat_map(|view| &mut view.files) {
+            let (contents, others) = rest.split_at_checked(file.length).ok_or_else(short)?;
+            file.bytes = contents.to_vec();
+            rest = others;
+        }
+        Ok(body)
     }
 }
 

@@ -129,17 +129,17 @@ impl Place {
         // would find theirs, and `git reset --hard` is what agents do.
         env.push(("GIT_CEILING_DIRECTORIES".to_owned(), self.dir.to_string_lossy().into_owned()));
         let cwd = self.tree().join(&room.shop.spec.evaluate.folder);
-        let job = Job { command, cwd, env, stdin, deadline: limit.into(), grace: GRACE };
+        let job = Job { command, cwd, env, stdin, deadline: limit.into(), grace: GRACE, view: None };
         let fault = |error: KeeperError| Trouble::Fault(error.into());
         let child = room.shop.keeper.start(&job).map_err(fault)?;
         let registered = room.stops.register(kind, child.killer());
-        let report = match child.wait(&mut sink) {
+        let report = match child.finish(&mut sink) {
             // Something killed its init alone, a candidate perhaps: this work is lost, and the night goes on.
             Err(KeeperError::Gone) if room.shop.keeper.is_alive() => {
                 let what = "the process that watches over the command was killed".to_owned();
                 return Err(Trouble::Loss(Loss::Fault { what }));
             }
-            report => report.map_err(fault)?,
+            finished => finished.map_err(fault)?.report,
         };
         drop(registered);
         if report.suspended {

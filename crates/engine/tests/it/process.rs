@@ -59,6 +59,7 @@ fn job(command: impl Into<String>) -> Job {
         stdin: Stdin::Null,
         deadline: Duration::from_secs(120),
         grace: Duration::from_secs(60),
+        view: None,
     }
 }
 

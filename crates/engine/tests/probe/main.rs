@@ -9,9 +9,12 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use overnight_engine::process::{Containment, Job, Keeper, Stdin, Stream, serve_stdin_with};
+use overnight_engine::process::{
+    Containment, Job, Keeper, Layer, Limits, Mount, Network, Stdin, Stream, View, serve_stdin_with,
+};
 use overnight_engine::workspace::{CommitPlan, UserRepo};
 
 fn main() {
@@ -21,8 +24,10 @@ fn main() {
         ["serve", containment] => serve_stdin_with(parse(containment)),
         ["run", containment, command] => run(containment, command),
         ["engine", containment, lock, command, tag] => engine(containment, lock, command, tag),
+        ["sandbox", containment, stage, command] => sandbox(containment, stage, command),
         ["keep", dir] => keep(dir),
-        ["bench", containment, rounds] => bench(containment, rounds.parse().unwrap()),
+        ["bench", containment, rounds] => bench(containment, rounds.parse().unwrap(), None),
+        ["bench", containment, rounds, stage] => bench(containment, rounds.parse().unwrap(), Some(stage)),
         _ => panic!("usage: engine-probe keep DIR | serve|run|engine|bench any|pid-namespace|subreaper …"),
     }
 }
@@ -44,6 +49,7 @@ fn job(command: &str) -> Job {
         stdin: Stdin::Null,
         deadline: Duration::from_secs(2),
         grace: Duration::from_millis(200),
+        view: None,
     }
 }
 
@@ -73,9 +79,46 @@ fn engine(containment: &str, lock: &str, command: &str, tag: &str) {
     child.wait(|_, _| println!("{}", keeper.pid())).unwrap();
 }
 
-fn bench(containment: &str, rounds: usize) {
+fn view(stage: &str) -> Box<View> {
+    let shared = |path: &str| Mount::Shared { lowers: vec![path.into()], at: path.into() };
+    let link = |at: &str, target: &str| Mount::Link { at: at.into(), target: target.into() };
+    let tree = PathBuf::from(stage).join("tree");
+    Box::new(View {
+        stage: PathBuf::from(stage).join("stage"),
+        layer: Layer::Memory { bytes: 64 << 20, inodes: 10_000 },
+        mounts: vec![
+            shared("/usr"),
+            shared("/etc"),
+            link("/bin", "usr/bin"),
+            link("/lib", "usr/lib"),
+            link("/lib64", "usr/lib64"),
+            link("/sbin", "usr/sbin"),
+            Mount::Private { lowers: vec![], at: "/tmp".into() },
+            Mount::Private { lowers: vec![], at: "/root".into() },
+            Mount::Private { lowers: vec![tree.clone()], at: tree },
+            Mount::Private { lowers: vec![], at: "/overnight".into() },
+        ],
+        files: vec![],
+        hand_back: vec!["/overnight".into()],
+        devices: vec![],
+        network: Network::None,
+        user: Some(1_900_000_000),
+        limits: Limits::default(),
+    })
+}
+
+/// Runs one command in a sandbox whose tree is `stage`/tree.
+fn sandbox(containment: &str, stage: &str, command: &str) {
     let keeper = Keeper::fork_with(parse(containment)).unwrap();
-    let job = job("true");
+    let view = Some(view(stage));
+    let child = keeper.start(&Job { view, ..job(command) }).unwrap();
+    let done = child.finish(|_, bytes| std::io::stdout().write_all(bytes).unwrap()).unwrap();
+    println!("{:?} {}", keeper.containment(), serde_json::to_string(&done.report).unwrap());
+}
+
+fn bench(containment: &str, rounds: usize, stage: Option<&str>) {
+    let keeper = Keeper::fork_with(parse(containment)).unwrap();
+    let job = Job { view: stage.map(view), ..job("true") };
     let ours = median(rounds, || {
         let started = Instant::now();
         let report = keeper.start(&job).unwrap().wait(|_, _| {}).unwrap();

@@ -1,0 +1,99 @@
+//! What a sandboxed job sees: described by the engine, built by the job's init.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// A root of its own for one job. Paths that are not named here do not exist inside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// An empty folder of the engine's own, on which the new root is put together.
+    pub stage: PathBuf,
+    pub layer: Layer,
+    /// A folder comes before what lies in it.
+    pub mounts: Vec<Mount>,
+    /// Written before the job starts, into the private folders.
+    pub files: Vec<File>,
+    /// Private folders whose contents the engine wants to see afterwards, by their place inside.
+    pub hand_back: Vec<PathBuf>,
+    /// Device nodes beside the usual ones.
+    pub devices: Vec<PathBuf>,
+    pub network: Network,
+    /// The host's user to run as, where the keeper is root. Never 0.
+    pub user: Option<u32>,
+    pub limits: Limits,
+}
+
+/// Where what a job writes is kept until it is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Layer {
+    /// In memory, gone with the job.
+    Memory { bytes: u64, inodes: u64 },
+    /// In this empty folder, which the engine removes.
+    Disk { dir: PathBuf },
+}
+
+/// Something that exists inside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mount {
+    /// Folders of the host, the first one on top, read-only.
+    Shared {
+        lowers: Vec<PathBuf>,
+        at: PathBuf,
+    },
+    /// Folders of the host, the first one on top; what is written goes to the layer. Without any, an empty folder.
+    Private {
+        lowers: Vec<PathBuf>,
+        at: PathBuf,
+    },
+    /// One file of the host, read-only.
+    File {
+        path: PathBuf,
+        at: PathBuf,
+    },
+    Link {
+        target: PathBuf,
+        at: PathBuf,
+    },
+}
+
+/// A file in a private folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct File {
+    pub at: PathBuf,
+    pub executable: bool,
+    /// In seconds since the epoch.
+    pub mtime: i64,
+    pub length: usize,
+    /// Travels behind the description, not in it.
+    #[serde(skip)]
+    pub bytes: Vec<u8>,
+}
+
+/// What of the network a job reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    /// A loopback of its own.
+    None,
+    /// The host's.
+    Full,
+}
+
+/// What a job may use. Without a number there is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Limits {
+    pub memory: Option<u64>,
+    pub processes: Option<u64>,
+    /// What it may write, in bytes.
+    pub disk: Option<u64>,
+}
+
+impl Mount {
+    pub fn at(&self) -> &PathBuf {
+        match self {
+            Mount::Shared { at, .. } | Mount::Private { at, .. } | Mount::File { at, .. } | Mount::Link { at, .. } => {
+                at
+            }
+        }
+    }
+}
