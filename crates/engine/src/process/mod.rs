@@ -21,6 +21,7 @@
 #![allow(unsafe_code)]
 
 mod child;
+mod confine;
 mod course;
 mod detach;
 mod enclose;

@@ -1,0 +1,292 @@
+//! The system calls a payload does without.
+//!
+//! Everything is allowed but what is listed: a candidate may be any program, and an allow-list
+//! breaks those that nobody tried. What is listed is what no evaluation needs and what past
+//! escapes were made of, or what would let a payload look into or hold back its init.
+
+use std::collections::BTreeMap;
+
+use rustix::io::Errno;
+use rustix::thread::set_no_new_privs;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, sock_filter,
+};
+
+use super::super::ground::Failure;
+use super::last;
+
+/// Which sockets a payload may make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sockets {
+    /// In a network namespace of its own: internet, local and routing sockets, which lead nowhere.
+    Own,
+    /// With the network of the host, because the study says so: the same families.
+    Host,
+    /// Without a namespace and without the network: local sockets of every kind, for a kernel
+    /// whose Landlock decides which names they may reach (see [`super::fence::LOCAL_SOCKETS_ABI`]).
+    Local,
+    /// Without a namespace and without the network: connected pairs and nothing else. A named
+    /// socket could be the container daemon's, and no filter sees the name.
+    Closed,
+}
+
+/// A compiled filter: made once, installed in every payload.
+#[derive(Debug, Clone)]
+pub(crate) struct Program(BpfProgram);
+
+impl Program {
+    pub(crate) fn compile(sockets: Sockets) -> Result<Program, Failure> {
+        let cannot = |error: &dyn std::fmt::Display| Failure {
+            errno: libc::EINVAL,
+            what: format!("compile the system call filter: {error}"),
+        };
+        let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| cannot(&error))?;
+        let mut rules = BTreeMap::new();
+        for call in REFUSED.iter().copied().flatten() {
+            rules.insert(*call, Vec::new());
+        }
+        for (call, alternatives) in conditional(sockets) {
+            let alternatives: Result<Vec<_>, _> = alternatives
+                .into_iter()
+                .map(|all| {
+                    let conditions = all.into_iter().map(Condition::build).collect::<Result<Vec<_>, _>>()?;
+                    SeccompRule::new(conditions)
+                })
+                .collect();
+            rules.insert(call, alternatives.map_err(|error| cannot(&error))?);
+        }
+        let refuse = SeccompAction::Errno(libc::EPERM as u32);
+        let refusals: BpfProgram = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)
+            .and_then(BpfProgram::try_from)
+            .map_err(|error| cannot(&error))?;
+        let mut program = missing_calls();
+        program.extend(refusals);
+        Ok(Program(program))
+    }
+
+    /// Binds the calling thread, and all that come of it, to the filter for good.
+    pub(crate) fn install(&self) -> Result<(), Failure> {
+        set_no_new_privs(true).map_err(|errno| Failure::new("forgo new privileges", errno))?;
+        let len = u16::try_from(self.0.len())
+            .map_err(|_| Failure::new("install a system call filter of that length", Errno::INVAL))?;
+        let program = libc::sock_fprog { len, filter: self.0.as_ptr().cast::<libc::sock_filter>().cast_mut() };
+        // Kernels before 5.16 would else slow every filtered process by their answer to
+        // speculative store bypass, and a measured time would depend on the tier.
+        let flags = libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+        // SAFETY: the kernel copies `len` instructions from `filter` and writes nothing; both
+        // `sock_filter`s are the kernel's structure.
+        match unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) } {
+            0 => Ok(()),
+            _ => Err(last("install the system call filter")),
+        }
+    }
+}
+
+/// Numbers that libc does not name yet; newer calls have one number on every architecture.
+const SYS_STATMOUNT: i64 = 457;
+const SYS_LISTMOUNT: i64 = 458;
+const SYS_OPEN_TREE_ATTR: i64 = 467;
+const SYS_LISTNS: i64 = 470;
+
+/// The first number of the x32 calls, which are the x86-64 calls once more.
+const X32_BIT: u32 = 0x4000_0000;
+
+/// Refused with EPERM, whatever the arguments.
+const REFUSED: &[&[i64]] = &[
+    // Other processes' memory and descriptors: the init's, and at the lowest tier the user's.
+    &[
+        libc::SYS_ptrace,
+        libc::SYS_process_vm_readv,
+        libc::SYS_process_vm_writev,
+        libc::SYS_process_madvise,
+        libc::SYS_kcmp,
+        libc::SYS_pidfd_getfd,
+    ],
+    // Keyrings belong to the user, not to the namespace.
+    &[libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl],
+    // Large parts of the kernel that an evaluation does not need and exploits do.
+    &[
+        libc::SYS_userfaultfd,
+        libc::SYS_bpf,
+        libc::SYS_perf_event_open,
+        libc::SYS_fanotify_init,
+        libc::SYS_lookup_dcookie,
+    ],
+    // Mounts: the sandbox's root is made of them.
+    &[
+        libc::SYS_mount,
+        libc::SYS_umount2,
+        libc::SYS_pivot_root,
+        libc::SYS_chroot,
+        libc::SYS_move_mount,
+        libc::SYS_open_tree,
+        SYS_OPEN_TREE_ATTR,
+        libc::SYS_fsopen,
+        libc::SYS_fsconfig,
+        libc::SYS_fsmount,
+        libc::SYS_fspick,
+        libc::SYS_mount_setattr,
+    ],
+    // A new user namespace gives all capabilities back, and with them most of the kernel.
+    &[libc::SYS_unshare, libc::SYS_setns],
+    // Handles open files by number, past every path.
+    &[libc::SYS_name_to_handle_at, libc::SYS_open_by_handle_at],
+    // The machine itself: its modules, clock, log, swap, accounting and quotas.
+    &[
+        libc::SYS_swapon,
+        libc::SYS_swapoff,
+        libc::SYS_reboot,
+        libc::SYS_kexec_load,
+        libc::SYS_kexec_file_load,
+        libc::SYS_init_module,
+        libc::SYS_finit_module,
+        libc::SYS_delete_module,
+        libc::SYS_acct,
+        libc::SYS_quotactl,
+        libc::SYS_quotactl_fd,
+        libc::SYS_nfsservctl,
+        libc::SYS_settimeofday,
+        libc::SYS_clock_settime,
+        libc::SYS_adjtimex,
+        libc::SYS_clock_adjtime,
+        libc::SYS_syslog,
+        libc::SYS_vhangup,
+    ],
+    // Ports of the machine, and shared libraries of the old format.
+    #[cfg(target_arch = "x86_64")]
+    &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_uselib],
+];
+
+/// Answered as by a kernel that lacks them, on which programs fall back to what is filtered.
+const MISSING: &[i64] = &[
+    // Its flags lie in memory, where no filter sees a CLONE_NEWUSER.
+    libc::SYS_clone3,
+    // Does what other calls do, without passing the filter.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Show what /proc/self/mountinfo shows, by a newer way.
+    SYS_STATMOUNT,
+    SYS_LISTMOUNT,
+    SYS_LISTNS,
+];
+
+const NAMESPACES: &[i32] = &[
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// The process that holds the deadline, where it has a namespace.
+const INIT: u64 = 1;
+
+/// One condition on one argument. The kernel takes each of these arguments as 32 bits: comparing
+/// all 64 would let a call pass that has something in the upper half.
+#[derive(Debug, Clone, Copy)]
+enum Condition {
+    Is(u8, u64),
+    IsNot(u8, u64),
+    /// The bits of the mask are as in the value.
+    Has {
+        argument: u8,
+        mask: u64,
+        value: u64,
+    },
+}
+
+impl Condition {
+    fn build(self) -> Result<SeccompCondition, seccompiler::BackendError> {
+        let (argument, operator, value) = match self {
+            Condition::Is(argument, value) => (argument, SeccompCmpOp::Eq, value),
+            Condition::IsNot(argument, value) => (argument, SeccompCmpOp::Ne, value),
+            Condition::Has { argument, mask, value } => (argument, SeccompCmpOp::MaskedEq(mask), value),
+        };
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+    }
+}
+
+/// A call, and the arguments with which it is refused: any line of which all conditions hold.
+type Conditional = (i64, Vec<Vec<Condition>>);
+
+fn conditional(sockets: Sockets) -> Vec<Conditional> {
+    use Condition::{Has, Is, IsNot};
+    let bit = |argument, bit| vec![Has { argument, mask: bit, value: bit }];
+    let mut refused = vec![
+        // Ordinary forks and threads are clones without a namespace.
+        (libc::SYS_clone, NAMESPACES.iter().map(|flag| bit(0, *flag as u64)).collect()),
+        // Bytes typed into a terminal are read by the shell that owns it.
+        (libc::SYS_ioctl, vec![vec![Is(1, libc::TIOCSTI)], vec![Is(1, libc::TIOCLINUX)]]),
+        // Other personalities bring back old ways of laying out memory; asking, the default and a
+        // fixed layout, which debuggers and some benchmarks set, stay.
+        (libc::SYS_personality, vec![[0, 0xffff_ffff, libc::ADDR_NO_RANDOMIZE as u64].map(|it| IsNot(0, it)).to_vec()]),
+        // Pages of another process; one's own may move between memory nodes.
+        (libc::SYS_move_pages, vec![vec![IsNot(0, 0)]]),
+        (libc::SYS_migrate_pages, vec![vec![IsNot(0, 0)]]),
+        // An init has its payload's user, so the kernel would let the payload set its limits: a
+        // processor limit kills it, a limit of descriptors blinds it.
+        (libc::SYS_prlimit64, vec![vec![IsNot(0, 0)]]),
+        // For the same reason it could be made to wait for its turn, past the deadline. Threads
+        // are named by number here, so other numbers stay.
+        (libc::SYS_sched_setaffinity, vec![vec![Is(0, INIT)]]),
+        (libc::SYS_sched_setscheduler, vec![vec![Is(0, INIT)]]),
+        (libc::SYS_sched_setparam, vec![vec![Is(0, INIT)]]),
+        (libc::SYS_sched_setattr, vec![vec![Is(0, INIT)]]),
+        (libc::SYS_setpriority, vec![vec![Is(1, INIT)], vec![Is(0, libc::PRIO_USER as u64)]]),
+        (libc::SYS_ioprio_set, vec![vec![Is(1, INIT)], vec![Is(0, IOPRIO_WHO_USER)]]),
+    ];
+    refused.extend(refused_sockets(sockets));
+    refused
+}
+
+const IOPRIO_WHO_USER: u64 = 3;
+
+/// The bits of a socket's type that are not flags.
+const TYPE_MASK: u64 = 0xf;
+
+fn refused_sockets(sockets: Sockets) -> [Conditional; 2] {
+    use Condition::{Has, Is, IsNot};
+    let family = |family: i32| IsNot(0, family as u64);
+    let local = libc::AF_UNIX as u64;
+    let made = match sockets {
+        // By list: families such as VSOCK reach past every namespace, and each is kernel code.
+        Sockets::Own | Sockets::Host => vec![
+            [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(family).to_vec(),
+            // Looking up names asks for the machine's addresses.
+            vec![Is(0, libc::AF_NETLINK as u64), IsNot(2, libc::NETLINK_ROUTE as u64)],
+        ],
+        Sockets::Local => vec![vec![family(libc::AF_UNIX)]],
+        Sockets::Closed => Vec::new(),
+    };
+    let mut pairs = vec![vec![family(libc::AF_UNIX)]];
+    if sockets == Sockets::Closed {
+        // A pair of datagram sockets can still send to any name. (RAW becomes DGRAM.)
+        let types = (0..=TYPE_MASK).filter(|it| ![libc::SOCK_STREAM as u64, libc::SOCK_SEQPACKET as u64].contains(it));
+        pairs.extend(types.map(|value| vec![Is(0, local), Has { argument: 1, mask: TYPE_MASK, value }]));
+    }
+    [(libc::SYS_socket, made), (libc::SYS_socketpair, pairs)]
+}
+
+/// The head of the program. It needs no look at the architecture: what it catches it refuses.
+fn missing_calls() -> BpfProgram {
+    const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    const JUMP_IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    const JUMP_IF_AT_LEAST: u32 = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
+    const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
+    let instruction = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
+    // The number of the call is the first word.
+    let mut head = vec![instruction(LOAD, 0, 0, 0)];
+    // Each comparison jumps over those after it; the last also over the return.
+    let mut left = MISSING.len() as u8;
+    for call in MISSING {
+        head.push(instruction(JUMP_IF_EQUAL, left, 0, *call as u32));
+        left -= 1;
+    }
+    head.push(instruction(JUMP_IF_AT_LEAST, 0, 1, X32_BIT));
+    head.push(instruction(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32));
+    head
+}
