@@ -8,7 +8,7 @@ use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use super::ground::{Failure, Ground};
 use super::root::{self, Power, Root};
-use super::view::{Network, View};
+use super::view::{Fenced, Network, View};
 
 /// What the user is called inside when root runs the engine: the same everywhere, so that nothing depends on the slot.
 pub const INNER_USER: u32 = 1000;
@@ -41,15 +41,17 @@ pub(super) fn enclose(
     Ok(root)
 }
 
+/// Makes the calling init an unprivileged user, where it is root and has one to become.
+pub(super) fn enter_fenced(fenced: &Fenced) -> Result<(), Failure> {
+    match fenced.user {
+        Some(user) if rustix::process::getuid().is_root() => set_user(user),
+        _ => Ok(()),
+    }
+}
+
 /// Gives up the host's root, and then the host's users altogether.
 fn become_user(user: u32) -> Result<(), Failure> {
-    let cannot = |errno| Failure::new(format!("become the user {user}"), errno);
-    let (uid, gid) = (Uid::from_raw(user), Gid::from_raw(user));
-    set_thread_groups(&[]).map_err(cannot)?;
-    set_thread_res_gid(gid, gid, gid).map_err(cannot)?;
-    set_thread_res_uid(uid, uid, uid).map_err(cannot)?;
-    // A change of user hides /proc/self from its own process; the maps below are written there.
-    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable).map_err(cannot)?;
+    set_user(user)?;
     // SAFETY: this process has a single thread, and shares nothing that a user namespace changes.
     if unsafe { libc::unshare(libc::CLONE_NEWUSER) } != 0 {
         let error = std::io::Error::last_os_error();
@@ -62,6 +64,16 @@ fn become_user(user: u32) -> Result<(), Failure> {
     let (uid, gid) = (Uid::from_raw(inner), Gid::from_raw(inner));
     set_thread_res_gid(gid, gid, gid).map_err(cannot)?;
     set_thread_res_uid(uid, uid, uid).map_err(cannot)
+}
+
+fn set_user(user: u32) -> Result<(), Failure> {
+    let cannot = |errno| Failure::new(format!("become the user {user}"), errno);
+    let (uid, gid) = (Uid::from_raw(user), Gid::from_raw(user));
+    set_thread_groups(&[]).map_err(cannot)?;
+    set_thread_res_gid(gid, gid, gid).map_err(cannot)?;
+    set_thread_res_uid(uid, uid, uid).map_err(cannot)?;
+    // A change of user hides /proc/self from its own process, which has something to write there yet.
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable).map_err(cannot)
 }
 
 /// Maps one user and one group, each from inside to outside.

@@ -14,13 +14,17 @@ use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, chdir, setsid, umask, wait};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::confine::limits::{drop_capabilities, hide_from_tracing};
+use super::confine::seccomp::Program;
 use super::course::{Cause, Course, News, Step};
-use super::enclose::enclose;
+use super::enclose::{enclose, enter_fenced};
 use super::ground::{Failure, Ground};
+use super::inside::{Inside, spawn_confined};
 use super::job::{Ending, Report};
 use super::root::Root;
 use super::spawn::{child_signals, children_usage, exit_now, keep_only, spawn_payload};
 use super::tree::Tree;
+use super::view::Sandbox;
 use super::wire::{self, Body, Order};
 
 /// The first look at memory: many payloads live for a few milliseconds only.
@@ -54,6 +58,8 @@ pub(super) struct Post<'a> {
     pub held: &'a [OwnedFd],
     /// The map of owners for the job's user.
     pub owners: Option<&'a OwnedFd>,
+    /// The filter of system calls for the job's payload.
+    pub program: Option<&'a Program>,
 }
 
 /// The life of an init, from its first instruction to its last.
@@ -64,12 +70,12 @@ pub(super) fn run(ground: Ground, post: Post<'_>) -> ! {
 }
 
 fn live(ground: Ground, post: Post<'_>) {
-    let Post { body, control, stdio, lifeline, held, owners } = post;
+    let Post { body, control, stdio, lifeline, held, owners, program } = post;
     let mine = [&body, &control].into_iter().chain(&stdio).chain(held).chain(owners);
     // SAFETY: what is closed belongs to the keeper's frames, and this process never returns there.
     unsafe { keep_only(mine.map(AsRawFd::as_raw_fd).chain([lifeline.as_raw_fd()])) };
     let mut root = None;
-    let report = match start(ground, body, stdio, &control, lifeline, owners, &mut root) {
+    let report = match start(ground, (body, stdio), (&control, lifeline), (owners, program), &mut root) {
         Ok(running) => running.watch(),
         Err(Failure { errno, what }) => Some(Report::not_started(errno, &what)),
     };
@@ -84,19 +90,21 @@ fn live(ground: Ground, post: Post<'_>) {
 
 fn start<'a>(
     ground: Ground,
-    body: OwnedFd,
-    stdio: [OwnedFd; 3],
-    control: &'a OwnedFd,
-    lifeline: BorrowedFd<'a>,
-    owners: Option<&OwnedFd>,
+    (body, stdio): (OwnedFd, [OwnedFd; 3]),
+    (control, lifeline): (&'a OwnedFd, BorrowedFd<'a>),
+    (owners, program): (Option<&OwnedFd>, Option<&Program>),
     root: &mut Option<Root>,
 ) -> Result<Running<'a>, Failure> {
     let signals = child_signals().map_err(|errno| Failure::new("watch for children", errno))?;
     setsid().map_err(|errno| Failure::new("make a session", errno))?;
     let body = Body::from_file(body).map_err(|error| Failure::io("read the request", &error))?;
-    match &body.view {
-        None => ground.enter()?,
-        Some(view) => *root = Some(enclose(ground, view, owners.map(AsFd::as_fd))?),
+    match &body.sandbox {
+        Sandbox::None => ground.enter()?,
+        Sandbox::View(view) => *root = Some(enclose(ground, view, owners.map(AsFd::as_fd))?),
+        Sandbox::Fenced(fenced) => {
+            ground.enter()?;
+            enter_fenced(fenced)?;
+        }
     }
     let tree = Tree::below_me(ground.containment())
         .map_err(|errno| Failure::new("be the first process of the namespace", errno))?;
@@ -104,8 +112,25 @@ fn start<'a>(
     let cwd = Path::new(OsStr::from_bytes(&body.cwd));
     chdir(cwd).map_err(|errno| Failure::new(format!("enter the directory {}", cwd.display()), errno))?;
     let slept = time_asleep();
-    let start = Instant::now();
-    let payload = spawn_payload(&body, stdio.each_ref().map(AsFd::as_fd))?;
+    let stdio = stdio.each_ref().map(AsFd::as_fd);
+    let inside = match &body.sandbox {
+        Sandbox::None => None,
+        Sandbox::View(view) => Some(Inside::of_view(view)),
+        Sandbox::Fenced(fenced) => Some(Inside::of_fenced(fenced)),
+    };
+    let (payload, start) = match (inside, program) {
+        (Some(inside), Some(program)) => {
+            // What is below it runs as the same user, and must not reach into this process.
+            drop_capabilities()?;
+            hide_from_tracing()?;
+            (spawn_confined(&body, stdio, &inside, program)?, Instant::now())
+        }
+        (Some(_), None) => return Err(Failure::new("find the filter of system calls", Errno::NOENT)),
+        (None, _) => {
+            let start = Instant::now();
+            (spawn_payload(&body, stdio)?, start)
+        }
+    };
     // `stdio` is dropped here: the pipes must show end of file when the payload's tree is gone.
     Ok(Running {
         tree,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::view::View;
+use super::view::Sandbox;
 
 /// Enough for any path; a name in a message could be of any length.
 const WHAT_LIMIT: usize = 1000;
@@ -24,8 +24,7 @@ pub struct Job {
     pub deadline: Duration,
     /// How long the tree may go on between TERM and KILL.
     pub grace: Duration,
-    /// The root that the job gets; without one it sees what the engine sees.
-    pub view: Option<Box<View>>,
+    pub sandbox: Sandbox,
 }
 
 /// What the payload reads on its standard input.

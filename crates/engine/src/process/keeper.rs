@@ -125,9 +125,7 @@ impl Keeper {
         let (stdout, stdout_writer) = pipe()?;
         let (stderr, stderr_writer) = pipe()?;
         let fds = [&body, &init_end, &stdin, &stdout_writer, &stderr_writer].map(AsFd::as_fd);
-        let walls =
-            job.view.as_deref().map(|view| Walls { network: view.network, user: view.user, limits: view.limits });
-        self.link.ask(&Request::Start { walls }, &fds)?;
+        self.link.ask(&Request::Start(Walls::of(&job.sandbox)), &fds)?;
         Child::new(control, stdout, stderr).map_err(os("prepare a pipe"))
     }
 

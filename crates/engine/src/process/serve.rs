@@ -1,5 +1,6 @@
 //! The keeper's own loop: makes an init for each request and cleans up after those that die.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,13 +13,16 @@ use rustix::net::{RecvFlags, SendFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, chdir, getpid, kill_process, set_child_subreaper, setsid, wait};
 
+use super::confine::fence;
+use super::confine::seccomp::{Program, Sockets};
 use super::ground::{Failure, Ground};
 use super::idmap;
 use super::init::{self, Post};
 use super::job::{Containment, Report};
 use super::spawn::{child_signals, exit_now, ignore_signals, keep_only, threads};
 use super::tree;
-use super::wire::{self, Hello, Message, Request, Walls};
+use super::view::Network;
+use super::wire::{self, Hello, Kind, Message, Request, Walls};
 
 /// Long enough for an init to kill and reap a large tree; one that was stopped never will.
 const INIT_LIMIT: Duration = Duration::from_secs(2);
@@ -71,6 +75,7 @@ struct Server<'a> {
     held: Vec<OwnedFd>,
     /// For each user that jobs run as, a namespace in which root's files are theirs.
     owners: HashMap<u32, Option<OwnedFd>>,
+    programs: HashMap<Sockets, Program>,
     /// The control socket of each live init. The engine sees its end of file only when the keeper
     /// lets go as well, which is after the job's last process is dead.
     inits: HashMap<Pid, OwnedFd>,
@@ -103,6 +108,7 @@ impl<'a> Server<'a> {
             lifeline_writer: Some(writer),
             held: Vec::new(),
             owners: HashMap::new(),
+            programs: HashMap::new(),
             inits: HashMap::new(),
             bereft: Vec::new(),
         })
@@ -147,7 +153,7 @@ impl<'a> Server<'a> {
     /// the job sees end of file.
     fn answer(&mut self, message: Message) {
         match message.parse() {
-            Ok(Request::Start { walls }) => {
+            Ok(Request::Start(walls)) => {
                 if let Ok(fds) = <[OwnedFd; 5]>::try_from(message.fds) {
                     self.start(walls, fds);
                 }
@@ -157,12 +163,23 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn start(&mut self, walls: Option<Walls>, [body, control, stdin, stdout, stderr]: [OwnedFd; 5]) {
-        let owners = walls.and_then(|walls| walls.user).and_then(|user| self.owners_for(user));
+    fn start(&mut self, walls: Walls, [body, control, stdin, stdout, stderr]: [OwnedFd; 5]) {
+        let owners = match walls.kind {
+            Kind::View { user: Some(user) } => self.owners_for(user),
+            Kind::View { user: None } | Kind::None | Kind::Fenced => None,
+        };
+        let program = match self.program_for(walls) {
+            Ok(program) => program,
+            Err(failure) => {
+                let report = Report::not_started(failure.errno, &failure.what);
+                let _ = wire::send(&control, &report, &[], SendFlags::DONTWAIT);
+                return;
+            }
+        };
         // SAFETY: the keeper has a single thread, and the init ends in `init::run`.
-        let split = match walls {
-            Some(walls) => unsafe { self.ground.split_off(walls.network) },
-            None => unsafe { self.ground.split() },
+        let split = match walls.kind {
+            Kind::View { .. } => unsafe { self.ground.split_off(walls.network) },
+            Kind::None | Kind::Fenced => unsafe { self.ground.split() },
         };
         match split {
             Ok(None) => init::run(
@@ -174,6 +191,7 @@ impl<'a> Server<'a> {
                     lifeline: self.lifeline.as_fd(),
                     held: &self.held,
                     owners: owners.and_then(|user| self.owners.get(&user)).and_then(Option::as_ref),
+                    program: program.and_then(|sockets| self.programs.get(&sockets)),
                 },
             ),
             Ok(Some(init)) => {
@@ -194,6 +212,21 @@ impl<'a> Server<'a> {
         // SAFETY: the keeper has a single thread.
         self.owners.entry(user).or_insert_with(|| unsafe { idmap::root_as(user) }.ok());
         Some(user)
+    }
+
+    /// Makes sure that the filter of system calls for these walls is there; it is the same for every job.
+    fn program_for(&mut self, walls: Walls) -> Result<Option<Sockets>, Failure> {
+        let sockets = match (walls.kind, walls.network) {
+            (Kind::None, _) => return Ok(None),
+            (_, Network::Full) => Sockets::Host,
+            (Kind::View { .. }, Network::None) => Sockets::Own,
+            (Kind::Fenced, Network::None) if fence::abi() >= fence::LOCAL_SOCKETS_ABI => Sockets::Local,
+            (Kind::Fenced, Network::None) => Sockets::Closed,
+        };
+        if let Entry::Vacant(place) = self.programs.entry(sockets) {
+            place.insert(Program::compile(sockets)?);
+        }
+        Ok(Some(sockets))
     }
 
     /// Waits for every child that has ended; says whether any is left.

@@ -44,23 +44,57 @@ pub(super) fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Starts the payload in a session of its own, with ordinary signals and three descriptors.
-///
-/// posix_spawn shares the memory until the exec, which costs less than a second fork.
-pub(super) fn spawn_payload(body: &Body, [stdin, stdout, stderr]: [BorrowedFd<'_>; 3]) -> Result<Pid, Failure> {
-    let command = c_string(body.command.as_bytes(), "run a command that holds a zero byte")?;
-    let argv = [SHELL.as_ptr(), c"-c".as_ptr(), command.as_ptr(), ptr::null()];
-    let env = body
-        .env
-        .iter()
-        .map(|(name, value)| {
+/// A command and its environment, ready for an exec.
+pub(super) struct Program {
+    command: CString,
+    env: Vec<CString>,
+}
+
+impl Program {
+    pub(super) fn new(body: &Body) -> Result<Program, Failure> {
+        let command = c_string(body.command.as_bytes(), "run a command that holds a zero byte")?;
+        let pair = |(name, value): &(String, String)| {
             if name.is_empty() || name.contains('=') {
                 return Err(Failure::new(format!("set a variable named {name:?}"), Errno::INVAL));
             }
             c_string(format!("{name}={value}").as_bytes(), "set a variable that holds a zero byte")
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    let envp: Vec<_> = env.iter().map(|pair| pair.as_ptr()).chain([ptr::null()]).collect();
+        };
+        Ok(Program { command, env: body.env.iter().map(pair).collect::<Result<_, _>>()? })
+    }
+
+    fn argv(&self) -> [*const libc::c_char; 4] {
+        [SHELL.as_ptr(), c"-c".as_ptr(), self.command.as_ptr(), ptr::null()]
+    }
+
+    fn envp(&self) -> Vec<*const libc::c_char> {
+        self.env.iter().map(|pair| pair.as_ptr()).chain([ptr::null()]).collect()
+    }
+
+    /// Becomes the command; comes back only where it cannot.
+    pub(super) fn exec(&self) -> Errno {
+        let (argv, envp) = (self.argv(), self.envp());
+        // SAFETY: argv and envp are null-terminated arrays of strings that outlive the call.
+        unsafe { libc::execve(SHELL.as_ptr(), argv.as_ptr(), envp.as_ptr()) };
+        last_errno()
+    }
+}
+
+/// Gives the calling process the signals that a program expects to start with.
+pub(super) fn ordinary_signals() {
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: installs no handler; numbers that are no signal are refused.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // SAFETY: reads one set, which is initialised.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &no_signal(), ptr::null_mut()) };
+}
+
+/// Starts the payload in a session of its own, with ordinary signals and three descriptors.
+///
+/// posix_spawn shares the memory until the exec, which costs less than a second fork.
+pub(super) fn spawn_payload(body: &Body, [stdin, stdout, stderr]: [BorrowedFd<'_>; 3]) -> Result<Pid, Failure> {
+    let program = Program::new(body)?;
+    let (argv, envp) = (program.argv(), program.envp());
 
     let mut pid = 0;
     let mut attributes = MaybeUninit::<libc::posix_spawnattr_t>::uninit();

@@ -1,8 +1,32 @@
-//! What a sandboxed job sees: described by the engine, built by the job's init.
+//! What a sandboxed job sees and may do: described by the engine, built by the job's init.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+/// What keeps a job in.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Sandbox {
+    /// It sees and may do what the engine sees and may do.
+    #[default]
+    None,
+    View(Box<View>),
+    Fenced(Box<Fenced>),
+}
+
+/// The host as it is, with everything but these paths out of reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fenced {
+    /// Read and executed, with all beneath.
+    pub read: Vec<PathBuf>,
+    /// Everything, with all beneath.
+    pub write: Vec<PathBuf>,
+    pub devices: Vec<PathBuf>,
+    pub network: Network,
+    /// The host's user to run as, where the keeper is root and that user can get to the paths.
+    pub user: Option<u32>,
+    pub limits: Limits,
+}
 
 /// A root of its own for one job. Paths that are not named here do not exist inside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +118,38 @@ impl Mount {
             Mount::Shared { at, .. } | Mount::Private { at, .. } | Mount::File { at, .. } | Mount::Link { at, .. } => {
                 at
             }
+        }
+    }
+}
+
+impl Sandbox {
+    pub(super) fn view(&self) -> Option<&View> {
+        match self {
+            Sandbox::View(view) => Some(view),
+            Sandbox::None | Sandbox::Fenced(_) => None,
+        }
+    }
+
+    pub(super) fn view_mut(&mut self) -> Option<&mut View> {
+        match self {
+            Sandbox::View(view) => Some(view),
+            Sandbox::None | Sandbox::Fenced(_) => None,
+        }
+    }
+
+    pub(super) fn network(&self) -> Network {
+        match self {
+            Sandbox::None => Network::Full,
+            Sandbox::View(view) => view.network,
+            Sandbox::Fenced(fenced) => fenced.network,
+        }
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        match self {
+            Sandbox::None => Limits::default(),
+            Sandbox::View(view) => view.limits,
+            Sandbox::Fenced(fenced) => fenced.limits,
         }
     }
 }

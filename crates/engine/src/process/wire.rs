@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::job::{Containment, Job};
-use super::view::{Limits, Network, View};
+use super::view::{Limits, Network, Sandbox};
 
 /// Far above any message: what can be long travels in a memfd.
 const MESSAGE_LIMIT: usize = 16 * 1024;
@@ -40,17 +40,38 @@ pub(super) enum Hello {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
     /// With the descriptors body, control, stdin, stdout, stderr.
-    Start { walls: Option<Walls> },
+    Start(Walls),
     /// With the descriptor to hold.
     Hold,
 }
 
-/// What the keeper must know of a job's view before it makes an init.
+/// What the keeper must know of a job's sandbox before it makes an init.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Walls {
+    pub kind: Kind,
     pub network: Network,
-    pub user: Option<u32>,
     pub limits: Limits,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Kind {
+    None,
+    /// With a root of its own, as this user where the keeper is root.
+    View {
+        user: Option<u32>,
+    },
+    Fenced,
+}
+
+impl Walls {
+    pub(super) fn of(sandbox: &Sandbox) -> Walls {
+        let kind = match sandbox {
+            Sandbox::None => Kind::None,
+            Sandbox::View(view) => Kind::View { user: view.user },
+            Sandbox::Fenced(_) => Kind::Fenced,
+        };
+        Walls { kind, network: sandbox.network(), limits: sandbox.limits() }
+    }
 }
 
 /// What the engine asks of an init.
@@ -69,7 +90,7 @@ pub(super) struct Body {
     pub env: Vec<(String, String)>,
     pub deadline: Duration,
     pub grace: Duration,
-    pub view: Option<Box<View>>,
+    pub sandbox: Sandbox,
 }
 
 /// One packet.
@@ -86,21 +107,21 @@ impl Message {
 
 impl Body {
     pub(super) fn new(job: &Job, cwd: &Path) -> Body {
-        let Job { command, cwd: _, env, stdin: _, deadline, grace, view } = job;
+        let Job { command, cwd: _, env, stdin: _, deadline, grace, sandbox } = job;
         Body {
             command: command.clone(),
             cwd: cwd.as_os_str().as_bytes().to_vec(),
             env: env.clone(),
             deadline: *deadline,
             grace: *grace,
-            view: view.clone(),
+            sandbox: sandbox.clone(),
         }
     }
 
     /// The description, its length in front of it, and the contents of the view's files behind it.
     pub(super) fn to_file(&self) -> io::Result<OwnedFd> {
         let description = serde_json::to_vec(self)?;
-        let files = self.view.iter().flat_map(|view| &view.files);
+        let files = self.sandbox.view().into_iter().flat_map(|view| &view.files);
         let mut bytes = (description.len() as u64).to_le_bytes().to_vec();
         bytes.extend(description);
         files.for_each(|file| bytes.extend_from_slice(&file.bytes));
@@ -115,7 +136,7 @@ impl Body {
         let length = u64::from_le_bytes(*length) as usize;
         let (description, mut rest) = rest.split_at_checked(length).ok_or_else(short)?;
         let mut body: Body = serde_json::from_slice(description)?;
-        for file in body.view.iter_mut().flat_map(|view| &mut view.files) {
+        for file in body.sandbox.view_mut().into_iter().flat_map(|view| &mut view.files) {
             let (contents, others) = rest.split_at_checked(file.length).ok_or_else(short)?;
             file.bytes = contents.to_vec();
             rest = others;

@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::{Kind, Shop, StopHandle, Trouble};
 use crate::dispatch::Fault;
-use crate::process::{self, Job, KeeperError, Stdin, Stream};
+use crate::process::{self, Job, KeeperError, Sandbox, Stdin, Stream};
 use crate::workspace::{self, Copy, GitError};
 
 /// Below this much free space an evaluation would fail for our reasons, not for its own.
@@ -129,7 +129,7 @@ impl Place {
         // would find theirs, and `git reset --hard` is what agents do.
         env.push(("GIT_CEILING_DIRECTORIES".to_owned(), self.dir.to_string_lossy().into_owned()));
         let cwd = self.tree().join(&room.shop.spec.evaluate.folder);
-        let job = Job { command, cwd, env, stdin, deadline: limit.into(), grace: GRACE, view: None };
+        let job = Job { command, cwd, env, stdin, deadline: limit.into(), grace: GRACE, sandbox: Sandbox::None };
         let fault = |error: KeeperError| Trouble::Fault(error.into());
         let child = room.shop.keeper.start(&job).map_err(fault)?;
         let registered = room.stops.register(kind, child.killer());

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use overnight_engine::process::{Containment, Ending, Job, Keeper, KeeperError, Report, Stdin, Stream};
+use overnight_engine::process::{Containment, Ending, Job, Keeper, KeeperError, Report, Sandbox, Stdin, Stream};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// For things that take milliseconds, on a machine that may be very busy.
@@ -59,7 +59,7 @@ fn job(command: impl Into<String>) -> Job {
         stdin: Stdin::Null,
         deadline: Duration::from_secs(120),
         grace: Duration::from_secs(60),
-        view: None,
+        sandbox: Sandbox::None,
     }
 }
 

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use overnight_engine::process::{
-    Containment, Job, Keeper, Layer, Limits, Mount, Network, Stdin, Stream, View, serve_stdin_with,
+    Containment, Job, Keeper, Layer, Limits, Mount, Network, Sandbox, Stdin, Stream, View, serve_stdin_with,
 };
 use overnight_engine::workspace::{CommitPlan, UserRepo};
 
@@ -49,7 +49,7 @@ fn job(command: &str) -> Job {
         stdin: Stdin::Null,
         deadline: Duration::from_secs(2),
         grace: Duration::from_millis(200),
-        view: None,
+        sandbox: Sandbox::None,
     }
 }
 
@@ -110,15 +110,15 @@ fn view(stage: &str) -> Box<View> {
 /// Runs one command in a sandbox whose tree is `stage`/tree.
 fn sandbox(containment: &str, stage: &str, command: &str) {
     let keeper = Keeper::fork_with(parse(containment)).unwrap();
-    let view = Some(view(stage));
-    let child = keeper.start(&Job { view, ..job(command) }).unwrap();
+    let sandbox = Sandbox::View(view(stage));
+    let child = keeper.start(&Job { sandbox, ..job(command) }).unwrap();
     let done = child.finish(|_, bytes| std::io::stdout().write_all(bytes).unwrap()).unwrap();
     println!("{:?} {}", keeper.containment(), serde_json::to_string(&done.report).unwrap());
 }
 
 fn bench(containment: &str, rounds: usize, stage: Option<&str>) {
     let keeper = Keeper::fork_with(parse(containment)).unwrap();
-    let job = Job { view: stage.map(view), ..job("true") };
+    let job = Job { sandbox: stage.map_or(Sandbox::None, |stage| Sandbox::View(view(stage))), ..job("true") };
     let ours = median(rounds, || {
         let started = Instant::now();
         let report = keeper.start(&job).unwrap().wait(|_, _| {}).unwrap();

@@ -17,7 +17,7 @@ use super::super::ground::Failure;
 use super::last;
 
 /// Which sockets a payload may make.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Sockets {
     /// In a network namespace of its own: internet, local and routing sockets, which lead nowhere.
     Own,
