@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use overnight_model::event::SegmentFacts;
 use overnight_model::proposal::{self, Contents, SurfaceBlob};
-use overnight_model::spec::{Part, Spec, SurfaceFile};
+use overnight_model::spec::{self, Part, Spec, SurfaceFile, Tier};
 use overnight_model::{CommitId, ExperimentId, Segment, State, Study, What};
 use thiserror::Error;
 
@@ -15,12 +15,11 @@ use crate::ledger::{Ledger, LedgerError, Reader};
 use crate::load::{self, Problems, STATE, Site, Tree, Triplet};
 use crate::lock::{Holder, Lock, LockError};
 use crate::plans;
+use crate::sandbox::Found;
 use crate::workspace::{CommitPlan, Dirty, FileKind, GitError, ObjectId, Store, TreeFile, UserRepo, oid};
 
 /// How far the number of a plain `run` can be trusted: candidate code prints its own metric.
 pub const ASSURANCE: &str = "cooperative";
-/// What this version enforces while a trial runs.
-pub const SANDBOX: &str = "none";
 
 /// What to do about files that differ from the commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +46,8 @@ pub struct Opened {
     pub contents: Vec<Vec<u8>>,
     /// What a person should know before it starts.
     pub notes: Vec<String>,
+    /// What this machine enforces.
+    pub found: Found,
 }
 
 #[derive(Debug, Error)]
@@ -88,7 +89,14 @@ pub enum OpenError {
 }
 
 /// Opens a study, taking its lock first and giving it back on any error.
-pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenError> {
+///
+/// `find` says what the machine enforces, with a folder to try it in.
+pub fn open(
+    site: &Site,
+    me: &Holder,
+    on_dirty: OnDirty,
+    find: impl FnOnce(&Path, spec::Layer) -> Found,
+) -> Result<Opened, OpenError> {
     let user = UserRepo::discover(&site.dir)?;
     match user.refuse_for(&site.study) {
         Err(GitError::Locked { path }) if is_our_first_lock(&user, &site.study, &path)? => {}
@@ -146,7 +154,8 @@ pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenE
     if state.study.is_empty() {
         opening.push(What::StudyOpened { study: site.study.clone(), seed: random_seed()? });
     }
-    let facts = facts(&user, &spec, baseline, &state, &mut contents)?;
+    let found = find(&site.state(), spec.sandbox.layer);
+    let facts = facts(&user, &spec, baseline, &state, found.tier, &mut contents)?;
     match &state.segment {
         Some(known) if state.calibrated() => same_evaluation(known, &facts)?,
         Some(known) if same_segment(known, &facts) => {}
@@ -160,7 +169,7 @@ pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenE
         recover_store(&store, ledger.reader(), &state)?;
     }
     let study = Study::new(spec, state);
-    Ok(Opened { study, ledger, user, store, lock, baseline, opening, contents, notes })
+    Ok(Opened { study, ledger, user, store, lock, baseline, opening, contents, notes, found })
 }
 
 /// Whether a lock was left by a run that was killed while it made the branch. It holds the person's own commit, so
@@ -290,6 +299,7 @@ fn facts(
     spec: &Spec,
     baseline: ObjectId,
     state: &State,
+    tier: Tier,
     contents: &mut Vec<Vec<u8>>,
 ) -> Result<SegmentFacts, OpenError> {
     let mut files = Vec::new();
@@ -318,7 +328,7 @@ fn facts(
         evaluate: spec.evaluate.clone(),
         guards: spec.guards.clone(),
         assurance: ASSURANCE.to_owned(),
-        sandbox: SANDBOX.to_owned(),
+        sandbox: tier.name().to_owned(),
     })
 }
 

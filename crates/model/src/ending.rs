@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::Millis;
+use crate::units::{Bytes, Millis};
 
 /// The end of one command and of everything it started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +19,20 @@ pub enum Ending {
     TimedOut {
         after: Millis,
     },
-    /// What it left filled the disk, and was taken away.
+    /// What it left filled the disk, or all it may write, and was taken away.
     DiskFilled,
+    /// It took more memory than it may, in bytes.
+    OutOfMemory {
+        limit: u64,
+    },
+    /// It had more processes and threads than it may.
+    TooManyProcesses {
+        limit: u64,
+    },
+    /// It printed more bytes than it may.
+    TooMuchOutput {
+        limit: u64,
+    },
 }
 
 impl Ending {
@@ -44,6 +56,9 @@ impl fmt::Display for Ending {
             },
             Ending::TimedOut { after } => write!(f, "killed at its limit of {after}"),
             Ending::DiskFilled => f.write_str("filled the disk"),
+            Ending::OutOfMemory { limit } => write!(f, "took more than {} of memory", Bytes(*limit)),
+            Ending::TooManyProcesses { limit } => write!(f, "had more than {limit} processes and threads"),
+            Ending::TooMuchOutput { limit } => write!(f, "printed more than {}", Bytes(*limit)),
         }
     }
 }

@@ -174,6 +174,9 @@ pub struct RunFacts {
     /// Which boot of the machine this was: monotonic times mean nothing across two.
     pub boot: String,
     pub containment: String,
+    /// The tier that this run had.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sandbox: String,
 }
 
 /// How much a run is meant to do.

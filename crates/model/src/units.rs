@@ -140,6 +140,21 @@ pub fn short_number(value: f64) -> String {
     }
 }
 
+/// A size as people read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        match units.iter().find(|(_, size)| self.0 >= *size) {
+            Some((name, size)) if self.0.is_multiple_of(*size) => write!(f, "{} {name}", self.0 / size),
+            Some((name, size)) => write!(f, "{:.1} {name}", self.0 as f64 / *size as f64),
+            None => write!(f, "{} bytes", self.0),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

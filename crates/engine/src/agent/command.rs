@@ -1,6 +1,7 @@
 //! Any program as an agent: the brief as JSON on its standard input, the surface edited in place.
 
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use overnight_model::brief::Brief;
@@ -11,14 +12,15 @@ use overnight_model::spec::AgentKind;
 use super::Answer;
 use crate::dispatch::Captured;
 use crate::process::{Stdin, Stream};
-use crate::worker::{Capture, Kind, Order, Place, Ran, Room, Trouble, describe, read_left};
-use crate::workspace::SurfaceRead;
+use crate::worker::{Capture, Kind, Left, Order, Place, Ran, Room, Trouble, describe};
+use crate::workspace::{GitError, SurfaceRead, changed_in_upper, read_surface};
 use overnight_model::event::Loss;
 
 /// No surface that a person edits is larger; a proposal that is fills disks, not metrics.
 const SURFACE_LIMIT: u64 = 4 * 1024 * 1024;
 /// A hypothesis is one line; this leaves room for an agent that writes an essay.
 const NOTE_LIMIT: u64 = 64 * 1024;
+const NOTE: &str = "note";
 const PROGRAM_LIMIT: u64 = 256 * 1024;
 
 /// Asks once. Judged by the difference it leaves, never by what it says.
@@ -30,7 +32,7 @@ pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Co
     };
     desk.fresh(room, contents)?;
     brief.program = read_program(&room.shop.triplet_dir.join(&spec.program));
-    let note = desk.tmp().join("note");
+    let note = desk.seen_said(room).join(NOTE);
     let environment = vec![
         ("OVERNIGHT_NOTE".to_owned(), note.to_string_lossy().into_owned()),
         ("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string()),
@@ -38,7 +40,7 @@ pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Co
     let stdin = Stdin::Bytes(serde_json::to_vec(&brief).unwrap_or_default());
     let order = Order { command: command.clone(), environment, stdin, limit: spec.agent.timeout };
     let (mut capture, mut said) = (Capture::new(), Capture::with_limits(0, NOTE_LIMIT as usize));
-    let Ran { ending, usage } = desk.run(room, Kind::Agent, order, |stream, bytes| {
+    let Ran { ending, usage, left } = desk.run(room, Kind::Agent, order, |stream, bytes| {
         capture.feed(bytes);
         if stream == Stream::Stdout {
             said.feed(bytes);
@@ -49,26 +51,36 @@ pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Co
     if !ending.succeeded() {
         return failed(AttemptFailure::Error { what: format!("the agent ended: {ending}") }, output);
     }
-    let edited = match take_back(desk, contents)? {
+    let edited = match take_back(desk, room, &left, contents)? {
         Ok(edited) => edited,
         Err(what) => return failed(AttemptFailure::Policy { what }, output),
     };
-    let description = hypothesis(&note, &said.finish());
+    let description = hypothesis(&left, &said.finish());
     Ok(Answer::Proposal { contents: edited, description, took: usage.wall, output })
 }
 
 /// Takes the surface and nothing else; an edit of anything locked is refused by name.
-fn take_back(desk: &Place, contents: &Contents) -> Result<Result<Contents, String>, Trouble> {
+fn take_back(desk: &Place, room: &Room, left: &Left, contents: &Contents) -> Result<Result<Contents, String>, Trouble> {
     let fault = |what: String| Trouble::Loss(Loss::Fault { what });
-    let copy = desk.copy().ok_or_else(|| fault("the agent's copy is gone".to_owned()))?;
+    let failed = |error: GitError| fault(describe(&error));
     let paths: Vec<String> = contents.0.iter().map(|(path, _)| path.clone()).collect();
-    let changes = copy.changes(&paths).map_err(|error| fault(describe(&error)))?;
-    if let Some(path) = changes.changed.first() {
+    let tree = left.tree.as_ref().map(AsFd::as_fd);
+    let changed = match (tree, room.shop.sandbox.standard(), desk.copy()) {
+        (Some(tree), Some(standard), _) => changed_in_upper(tree, &standard.locked(), &paths).map_err(failed)?,
+        (_, _, Some(copy)) => copy.changes(&paths).map_err(failed)?.changed,
+        _ => return Err(fault("the agent's copy is gone".to_owned())),
+    };
+    let read = |path: &str| match (tree, desk.copy()) {
+        (Some(tree), _) => read_surface(tree, path, SURFACE_LIMIT),
+        (None, Some(copy)) => copy.read_surface(path, SURFACE_LIMIT),
+        (None, None) => Ok(SurfaceRead::Missing),
+    };
+    if let Some(path) = changed.first() {
         return Ok(Err(format!("it changed `{}`, which is locked", path.display())));
     }
     let mut edited = Vec::new();
     for path in paths {
-        let problem = match copy.read_surface(&path, SURFACE_LIMIT).map_err(|error| fault(describe(&error)))? {
+        let problem = match read(&path).map_err(failed)? {
             SurfaceRead::Contents(bytes) => {
                 edited.push((path, bytes));
                 continue;
@@ -85,8 +97,8 @@ fn take_back(desk: &Place, contents: &Contents) -> Result<Result<Contents, Strin
 }
 
 /// What it wrote to its note, else the last line it printed that is not empty.
-fn hypothesis(note: &Path, said: &Captured) -> String {
-    let written = read_left(note, NOTE_LIMIT).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+fn hypothesis(left: &Left, said: &Captured) -> String {
+    let written = left.read_said(NOTE, NOTE_LIMIT).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     if let Some(written) = written.filter(|text| !text.trim().is_empty()) {
         return written;
     }

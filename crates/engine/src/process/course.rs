@@ -16,6 +16,8 @@ pub(super) struct Course {
 pub(super) enum Cause {
     TimedOut,
     Stopped,
+    OutOfMemory,
+    TooManyProcesses,
     /// The engine or the keeper is gone: nobody waits for a report.
     Abandoned,
 }
@@ -28,6 +30,8 @@ pub(super) enum News {
     ToldToTerminate,
     ToldToKill,
     Abandoned,
+    TookTooMuchMemory,
+    MadeTooManyProcesses,
 }
 
 /// What the init must do to the whole tree.
@@ -72,6 +76,9 @@ impl Course {
             (_, News::PayloadEnded) => self.kill(None),
             (_, News::Abandoned) => self.kill(Some(Cause::Abandoned)),
             (_, News::ToldToKill) => self.kill(Some(Cause::Stopped)),
+            // No grace: it would be used to take more.
+            (_, News::TookTooMuchMemory) => self.kill(Some(Cause::OutOfMemory)),
+            (_, News::MadeTooManyProcesses) => self.kill(Some(Cause::TooManyProcesses)),
             (Phase::Running, News::ToldToTerminate) => self.terminate(Cause::Stopped, now),
             (Phase::Running, News::TimePassed) if now >= self.deadline => self.terminate(Cause::TimedOut, now),
             (Phase::Terminating { until }, News::TimePassed) if now >= until => self.kill(None),

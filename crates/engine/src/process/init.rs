@@ -24,7 +24,7 @@ use super::job::{Ending, Report};
 use super::root::Root;
 use super::spawn::{child_signals, children_usage, exit_now, keep_only, spawn_payload};
 use super::tree::Tree;
-use super::view::Sandbox;
+use super::view::{Limits, Sandbox};
 use super::wire::{self, Body, Order};
 
 /// The first look at memory: many payloads live for a few milliseconds only.
@@ -32,6 +32,9 @@ const FIRST_SAMPLE: Duration = Duration::from_millis(5);
 
 /// Often enough to see a training step's peak, seldom enough not to disturb it.
 const SAMPLE_PERIOD: Duration = Duration::from_millis(100);
+
+/// With half of the allowed memory taken: a program can take the other half in a moment.
+const HASTY_SAMPLE: Duration = Duration::from_millis(10);
 
 /// Sampling may use one part in this many of a core: in a large tree, or on a crowded host without
 /// namespaces, one look at /proc takes milliseconds.
@@ -93,7 +96,7 @@ fn start<'a>(
     (body, stdio): (OwnedFd, [OwnedFd; 3]),
     (control, lifeline): (&'a OwnedFd, BorrowedFd<'a>),
     (owners, program): (Option<&OwnedFd>, Option<&Program>),
-    root: &mut Option<Root>,
+    root: &'a mut Option<Root>,
 ) -> Result<Running<'a>, Failure> {
     let signals = child_signals().map_err(|errno| Failure::new("watch for children", errno))?;
     setsid().map_err(|errno| Failure::new("make a session", errno))?;
@@ -146,6 +149,8 @@ fn start<'a>(
         sampler: Sampler { next: start + FIRST_SAMPLE, pause: FIRST_SAMPLE, peak: 0 },
         kill_again: start,
         kill_pause: FIRST_KILL_AGAIN,
+        limits: body.sandbox.limits(),
+        layer: root.as_ref().map(|root| root.layer.as_fd()),
     })
 }
 
@@ -164,6 +169,8 @@ struct Running<'a> {
     sampler: Sampler,
     kill_again: Instant,
     kill_pause: Duration,
+    limits: Limits,
+    layer: Option<BorrowedFd<'a>>,
 }
 
 impl Running<'_> {
@@ -193,7 +200,9 @@ impl Running<'_> {
             Some(Cause::Abandoned) => return None,
             Some(Cause::TimedOut) => Ending::TimedOut,
             Some(Cause::Stopped) => Ending::Stopped,
-            None => ending_of(status),
+            Some(Cause::OutOfMemory) => Ending::OutOfMemory,
+            Some(Cause::TooManyProcesses) => Ending::TooManyProcesses,
+            None => self.blame_limits(ending_of(status)),
         };
         let (cpu, peak_of_one) = children_usage();
         Some(Report {
@@ -204,6 +213,40 @@ impl Running<'_> {
             suspended: time_asleep().saturating_sub(self.slept) > SUSPENDED_FROM,
             stragglers,
         })
+    }
+
+    /// A failure beside a layer that is full, or a file past its limit, is that and not a crash.
+    fn blame_limits(&self, ending: Ending) -> Ending {
+        let is_full = || {
+            self.layer.is_some_and(|layer| {
+                rustix::fs::fstatvfs(layer).is_ok_and(|stat| stat.f_bavail == 0 || stat.f_ffree == 0)
+            })
+        };
+        match ending {
+            Ending::Exited { code: 0 } => ending,
+            Ending::Signaled { signal: libc::SIGXFSZ } => Ending::LayerFull,
+            Ending::Exited { code } if code == 128 + libc::SIGXFSZ => Ending::LayerFull,
+            _ if is_full() => Ending::LayerFull,
+            _ => ending,
+        }
+    }
+
+    fn sample(&mut self, now: Instant) {
+        let resident = self.sampler.sample(&self.tree, now);
+        if let Some(limit) = self.limits.memory {
+            if resident > limit / 2 {
+                self.sampler.next = self.sampler.next.min(now + HASTY_SAMPLE);
+            }
+            // Pages that many processes share count once: a fork is no memory of its own.
+            if resident > limit && self.tree.proportional_bytes() > limit {
+                self.learn(News::TookTooMuchMemory);
+            }
+        }
+        if let Some(limit) = self.limits.processes
+            && self.tree.tasks() >= limit
+        {
+            self.learn(News::MadeTooManyProcesses);
+        }
     }
 
     fn reap(&self) -> Reaped {
@@ -248,7 +291,7 @@ impl Running<'_> {
                 self.kill();
             }
         } else if now >= self.sampler.next {
-            self.sampler.sample(&self.tree, now);
+            self.sample(now);
         }
     }
 
@@ -311,11 +354,13 @@ struct Sampler {
 }
 
 impl Sampler {
-    fn sample(&mut self, tree: &Tree, now: Instant) {
-        self.peak = self.peak.max(tree.resident_bytes());
+    fn sample(&mut self, tree: &Tree, now: Instant) -> u64 {
+        let resident = tree.resident_bytes();
+        self.peak = self.peak.max(resident);
         let cost = now.elapsed();
         self.pause = (self.pause * 2).min(SAMPLE_PERIOD);
         self.next = now + self.pause.max(cost * SAMPLE_SHARE);
+        resident
     }
 }
 

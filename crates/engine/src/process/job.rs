@@ -71,6 +71,10 @@ pub enum Ending {
         signal: i32,
     },
     TimedOut,
+    OutOfMemory,
+    TooManyProcesses,
+    /// What it wrote filled its layer, and it failed.
+    LayerFull,
     /// By a [`Killer`](super::Killer).
     Stopped,
     /// The payload never ran: `what` could not be done, for the reason `errno`.

@@ -23,6 +23,7 @@ pub(super) struct Member {
     parent: i32,
     started: u64,
     zombie: bool,
+    threads: u64,
 }
 
 impl Tree {
@@ -66,6 +67,16 @@ impl Tree {
             Containment::Subreaper => self.members().iter().filter_map(|member| resident_pages(member.pid)).sum(),
         };
         pages * rustix::param::page_size() as u64
+    }
+
+    /// The memory of the tree with shared pages counted once, as far as the kernel tells. Slow: it looks at every page.
+    pub(super) fn proportional_bytes(&self) -> u64 {
+        self.members().iter().filter_map(|member| proportional_kilobytes(member.pid)).sum::<u64>() * 1024
+    }
+
+    /// How many processes and threads there are.
+    pub(super) fn tasks(&self) -> u64 {
+        self.members().iter().map(|member| member.threads).sum()
     }
 
     fn members(&self) -> Vec<Member> {
@@ -128,9 +139,11 @@ impl Member {
         let mut fields = str::from_utf8(&stat[name_end + 1..]).ok()?.split_ascii_whitespace();
         let zombie = matches!(fields.next()?, "Z" | "X");
         let parent = fields.next()?.parse().ok()?;
-        // The start time is the 22nd field; the state was the third and the parent the fourth.
-        let started = fields.nth(17)?.parse().ok()?;
-        Some(Member { pid, parent, started, zombie })
+        // The state was the third field and the parent the fourth; the number of threads is the 20th and the start
+        // time the 22nd.
+        let threads = fields.nth(15)?.parse().ok()?;
+        let started = fields.nth(1)?.parse().ok()?;
+        Some(Member { pid, parent, started, zombie, threads })
     }
 }
 
@@ -138,6 +151,13 @@ fn resident_pages(pid: Pid) -> Option<u64> {
     let mut buffer = [0; 128];
     let statm = read_proc(pid, "statm", &mut buffer).ok()?;
     str::from_utf8(statm).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+fn proportional_kilobytes(pid: Pid) -> Option<u64> {
+    let mut buffer = [0; 2048];
+    let rollup = read_proc(pid, "smaps_rollup", &mut buffer).ok()?;
+    let line = str::from_utf8(rollup).ok()?.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
 fn read_proc<'a>(pid: Pid, name: &str, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
@@ -163,7 +183,7 @@ mod tests {
         let pid = Pid::from_raw(7).unwrap();
         let stat = b"7 (a) Z 1 (b) S 3 7 7 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 4242 9 9\n";
         let member = Member::parse(pid, stat).unwrap();
-        assert_eq!(member, Member { pid, parent: 3, started: 4242, zombie: false });
+        assert_eq!(member, Member { pid, parent: 3, started: 4242, zombie: false, threads: 1 });
     }
 
     #[test]

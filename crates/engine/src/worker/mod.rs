@@ -6,7 +6,7 @@ mod trial;
 
 pub(crate) use capture::Capture;
 pub use place::{DISK_FLOOR, Room, free_bytes};
-pub(crate) use place::{Order, Place, Ran, describe, read_left};
+pub(crate) use place::{Left, Order, Place, Ran, describe};
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,6 +21,7 @@ use crate::agent;
 use crate::clock;
 use crate::dispatch::{Action, Arrival, Fault, Keep, Machine};
 use crate::process::{Keeper, Killer};
+use crate::sandbox::{Sandbox, SeatId};
 use crate::workspace::{CommitPlan, GitError, ObjectId, Store, UserRepo, oid};
 
 /// What every worker needs to know.
@@ -36,6 +37,7 @@ pub struct Shop {
     pub baseline: ObjectId,
     /// What children may know of the engine's environment.
     pub environment: Vec<(String, String)>,
+    pub sandbox: Arc<Sandbox>,
 }
 
 /// This machine.
@@ -96,7 +98,7 @@ impl Local {
 
     fn in_slot(&mut self, slot: Slot, work: impl FnOnce(&mut Place, &Room) -> Message + Send + 'static) {
         if !self.slots.contains_key(&slot) {
-            let seat = self.seat("slots", slot.0 as usize);
+            let seat = self.seat(SeatId { is_desk: false, number: slot.0 });
             self.slots.insert(slot, seat);
         }
         self.slots[&slot].work(Box::new(work));
@@ -107,14 +109,16 @@ impl Local {
         let taken = |desk: &usize| self.sitting.values().any(|sitting| sitting == desk);
         let desk = (0..).find(|desk| !taken(desk)).unwrap_or(self.desks.len());
         if desk >= self.desks.len() {
-            self.desks.push(self.seat("desks", self.desks.len()));
+            let number = self.desks.len() as u32;
+            self.desks.push(self.seat(SeatId { is_desk: true, number }));
         }
         self.sitting.insert(experiment, desk);
         self.desks[desk].work(Box::new(work));
     }
 
-    fn seat(&self, kind: &str, number: usize) -> Seat {
-        let place = Place::new(self.shop.dir.join(kind).join(number.to_string()));
+    fn seat(&self, seat: SeatId) -> Seat {
+        let kind = if seat.is_desk { "desks" } else { "slots" };
+        let place = Place::new(self.shop.dir.join(kind).join(seat.number.to_string()), seat);
         Seat::new(place, Room { shop: self.shop.clone(), stops: StopHandle(self.stops.clone()) }, self.inbox())
     }
 }

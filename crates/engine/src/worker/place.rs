@@ -1,7 +1,11 @@
-//! A place where one command at a time may run: a working copy, a folder for artifacts, a temporary folder.
+//! A place where one command at a time may run, and what it leaves there.
+//!
+//! In a sandbox with a root of its own a place is little more than a number: what a command sees is put together for
+//! it, and gone with it. Elsewhere it is a working copy, a folder for artifacts and a temporary folder.
 
 use std::fs;
 use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,8 +16,10 @@ use overnight_model::{Ending, Millis};
 use rustix::fs::{Mode, OFlags};
 
 use super::{Kind, Shop, StopHandle, Trouble};
+use crate::clock;
 use crate::dispatch::Fault;
-use crate::process::{self, Job, KeeperError, Sandbox, Stdin, Stream};
+use crate::process::{self, Job, KeeperError, Stdin, Stream};
+use crate::sandbox::{self, Phase, SeatId, Standard};
 use crate::workspace::{self, Copy, GitError};
 
 /// Below this much free space an evaluation would fail for our reasons, not for its own.
@@ -21,6 +27,9 @@ pub const DISK_FLOOR: u64 = 16 * 1024 * 1024;
 
 /// How long a tree may take to end by itself when it is told to.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// No person reads more, and a program that prints it has lost its way.
+const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
 
 /// What a worker has around it.
 pub struct Room {
@@ -31,7 +40,10 @@ pub struct Room {
 /// One folder of the engine's own, used by one command after another; nothing of one is there for the next.
 pub(crate) struct Place {
     dir: PathBuf,
+    seat: SeatId,
     copy: Option<Copy>,
+    /// What is in the surface, where there is no copy to hold it.
+    contents: Contents,
     /// Nothing has run here since it was made as new.
     is_tidy: bool,
 }
@@ -40,16 +52,32 @@ pub(crate) struct Place {
 pub(crate) struct Ran {
     pub(crate) ending: Ending,
     pub(crate) usage: Usage,
+    pub(crate) left: Left,
+}
+
+/// Folders as a command left them. None is there where they are gone by now.
+#[derive(Default)]
+pub(crate) struct Left {
+    /// The artifacts.
+    pub(crate) out: Option<OwnedFd>,
+    /// Metrics, or a note.
+    pub(crate) said: Option<OwnedFd>,
+    /// What an agent changed of the tree, where that is a layer of its own.
+    pub(crate) tree: Option<OwnedFd>,
 }
 
 impl Place {
-    pub(crate) fn new(dir: PathBuf) -> Place {
-        Place { dir, copy: None, is_tidy: false }
+    pub(crate) fn new(dir: PathBuf, seat: SeatId) -> Place {
+        Place { dir, seat, copy: None, contents: Contents(Vec::new()), is_tidy: false }
     }
 
     /// Makes the place as new, with these contents in the surface.
     pub(crate) fn fresh(&mut self, room: &Room, contents: &Contents) -> Result<(), Trouble> {
         enough_room(&self.dir)?;
+        if room.shop.sandbox.standard().is_some() {
+            self.contents = contents.clone();
+            return Ok(());
+        }
         let was_tidy = std::mem::take(&mut self.is_tidy);
         let mut made = if was_tidy { self.put(contents) } else { self.lay_out(room, contents) };
         if made.is_err() {
@@ -66,6 +94,12 @@ impl Place {
     /// Takes away what a command left, so that the next one need not wait for it. What cannot be done here is done,
     /// and said, when the place is needed.
     pub(crate) fn tidy(&mut self, room: &Room) {
+        if let Some(standard) = room.shop.sandbox.standard() {
+            if !standard.in_memory() {
+                let _ = workspace::wipe(&self.layer());
+            }
+            return;
+        }
         let surface: Vec<String> = room.shop.spec.surface.paths().map(ToOwned::to_owned).collect();
         let restored = self.copy.as_mut().map(|copy| copy.restore(&surface));
         self.is_tidy = matches!(restored, Some(Ok(_))) && self.empty_folders().is_ok();
@@ -100,17 +134,37 @@ impl Place {
         self.copy.as_ref()
     }
 
-    pub(crate) fn tree(&self) -> PathBuf {
+    fn tree(&self) -> PathBuf {
         self.dir.join("tree")
     }
 
-    /// The artifact folder.
-    pub(crate) fn out(&self) -> PathBuf {
+    fn out(&self) -> PathBuf {
         self.dir.join("out")
     }
 
-    pub(crate) fn tmp(&self) -> PathBuf {
+    fn tmp(&self) -> PathBuf {
         self.dir.join("tmp")
+    }
+
+    /// Where what a command writes is kept, if not in memory.
+    fn layer(&self) -> PathBuf {
+        self.dir.join("layer")
+    }
+
+    /// The artifact folder, as the command sees it.
+    pub(crate) fn seen_out(&self, room: &Room) -> PathBuf {
+        match room.shop.sandbox.standard() {
+            Some(_) => sandbox::OUT.into(),
+            None => self.out(),
+        }
+    }
+
+    /// The folder for metrics and notes, as the command sees it.
+    pub(crate) fn seen_said(&self, room: &Room) -> PathBuf {
+        match room.shop.sandbox.standard() {
+            Some(_) => sandbox::SAID.into(),
+            None => self.tmp(),
+        }
     }
 
     /// Runs a command in the triplet's folder of the copy, with nothing alive of it when this returns.
@@ -123,23 +177,41 @@ impl Place {
     ) -> Result<Ran, Trouble> {
         let Order { command, environment, stdin, limit } = order;
         let mut env = room.shop.environment.clone();
-        env.push(("TMPDIR".to_owned(), self.tmp().to_string_lossy().into_owned()));
+        let (sandbox, tree) = match room.shop.sandbox.standard() {
+            Some(standard) => {
+                env.push(("TMPDIR".to_owned(), "/tmp".to_owned()));
+                (self.view(standard, kind)?, standard.tree().to_owned())
+            }
+            None => {
+                env.push(("TMPDIR".to_owned(), self.tmp().to_string_lossy().into_owned()));
+                // The copy lies inside the person's checkout and has no repository of its own: without this, a `git`
+                // in it would find theirs, and `git reset --hard` is what agents do.
+                env.push(("GIT_CEILING_DIRECTORIES".to_owned(), self.dir.to_string_lossy().into_owned()));
+                (process::Sandbox::None, self.tree())
+            }
+        };
         env.extend(environment);
-        // The copy lies inside the person's checkout and has no repository of its own: without this, a `git` in it
-        // would find theirs, and `git reset --hard` is what agents do.
-        env.push(("GIT_CEILING_DIRECTORIES".to_owned(), self.dir.to_string_lossy().into_owned()));
-        let cwd = self.tree().join(&room.shop.spec.evaluate.folder);
-        let job = Job { command, cwd, env, stdin, deadline: limit.into(), grace: GRACE, sandbox: Sandbox::None };
+        let cwd = tree.join(&room.shop.spec.evaluate.folder);
+        let job = Job { command, cwd, env, stdin, deadline: limit.into(), grace: GRACE, sandbox };
         let fault = |error: KeeperError| Trouble::Fault(error.into());
+        let limits = limits_of(&job);
         let child = room.shop.keeper.start(&job).map_err(fault)?;
         let registered = room.stops.register(kind, child.killer());
-        let report = match child.finish(&mut sink) {
+        let (killer, mut printed, mut too_much) = (child.killer(), 0u64, false);
+        let finished = child.finish(|stream, bytes| {
+            printed += bytes.len() as u64;
+            if printed > OUTPUT_LIMIT && !std::mem::replace(&mut too_much, true) {
+                killer.kill();
+            }
+            sink(stream, bytes);
+        });
+        let process::Finished { report, left } = match finished {
             // Something killed its init alone, a candidate perhaps: this work is lost, and the night goes on.
             Err(KeeperError::Gone) if room.shop.keeper.is_alive() => {
                 let what = "the process that watches over the command was killed".to_owned();
                 return Err(Trouble::Loss(Loss::Fault { what }));
             }
-            finished => finished.map_err(fault)?.report,
+            finished => finished.map_err(fault)?,
         };
         drop(registered);
         if report.suspended {
@@ -149,6 +221,10 @@ impl Place {
             process::Ending::Exited { code } => Ending::Exited { code },
             process::Ending::Signaled { signal } => Ending::Signaled { signal },
             process::Ending::TimedOut => Ending::TimedOut { after: limit },
+            process::Ending::OutOfMemory => Ending::OutOfMemory { limit: limits.memory.unwrap_or(0) },
+            process::Ending::TooManyProcesses => Ending::TooManyProcesses { limit: limits.processes.unwrap_or(0) },
+            process::Ending::LayerFull => Ending::DiskFilled,
+            process::Ending::Stopped if too_much => Ending::TooMuchOutput { limit: OUTPUT_LIMIT },
             process::Ending::Stopped => return Err(Trouble::Loss(Loss::Interrupted)),
             process::Ending::NotStarted { errno, what } => {
                 let cause = std::io::Error::from_raw_os_error(errno);
@@ -163,7 +239,44 @@ impl Place {
             ending = Ending::DiskFilled;
         }
         let usage = Usage { wall: report.wall.into(), cpu: report.cpu.into(), peak_bytes: report.peak_bytes };
-        Ok(Ran { ending, usage })
+        let left = match room.shop.sandbox.standard() {
+            Some(_) => {
+                let mut left = left.into_iter();
+                Left { out: left.next(), said: left.next(), tree: left.next() }
+            }
+            None => Left { out: open_folder(&self.out()), said: open_folder(&self.tmp()), tree: None },
+        };
+        Ok(Ran { ending, usage, left })
+    }
+
+    fn view(&self, standard: &Standard, kind: Kind) -> Result<process::Sandbox, Trouble> {
+        let fault = |error: GitError| Trouble::Loss(Loss::Fault { what: describe(&error) });
+        let disk = self.layer();
+        if !standard.in_memory() {
+            workspace::wipe(&disk).map_err(fault)?;
+            workspace::empty(&disk).map_err(fault)?;
+        }
+        let phase = match kind {
+            Kind::Agent => Phase::Agent,
+            Kind::Evaluation => Phase::Run,
+        };
+        let mtime = clock::now().0 / 1000;
+        Ok(process::Sandbox::View(Box::new(standard.view(phase, self.seat, &self.contents, mtime, &disk))))
+    }
+}
+
+impl Left {
+    /// Reads a file of the folder for metrics and notes.
+    pub(crate) fn read_said(&self, name: &str, max: u64) -> Option<Vec<u8>> {
+        read_left(self.said.as_ref()?.as_fd(), name, max)
+    }
+}
+
+fn limits_of(job: &Job) -> process::Limits {
+    match &job.sandbox {
+        process::Sandbox::None => process::Limits::default(),
+        process::Sandbox::View(view) => view.limits,
+        process::Sandbox::Fenced(fenced) => fenced.limits,
     }
 }
 
@@ -176,15 +289,21 @@ pub(crate) struct Order {
 }
 
 /// Reads a file that a child may have left: never through a link, never a device, never more than `max` bytes.
-pub(crate) fn read_left(path: &Path, max: u64) -> Option<Vec<u8>> {
+fn read_left(folder: BorrowedFd<'_>, name: &str, max: u64) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let file = fs::File::from(rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?);
     if !file.metadata().ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
     file.take(max).read_to_end(&mut bytes).ok()?;
     Some(bytes)
+}
+
+/// A folder that is where it should be, and no link to another.
+fn open_folder(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).ok()
 }
 
 /// Free space for the engine's folder, or for the nearest folder above it that exists.

@@ -3,17 +3,17 @@
 use overnight_model::measure::Usage;
 use overnight_model::metric::{self, Reader};
 use overnight_model::proposal::Contents;
-use overnight_model::spec::Spec;
 use overnight_model::{Ending, Measurement, Seed};
 
 use super::capture::Capture;
-use super::place::{Order, Place, Ran, Room, read_left};
+use super::place::{Order, Place, Ran, Room};
 use super::{Kind, Trouble};
 use crate::dispatch::Captured;
 use crate::process::{Stdin, Stream};
 
 /// More numbers than this is not a metrics file.
 const METRICS_FILE_LIMIT: u64 = 1024 * 1024;
+const METRICS_FILE: &str = "metrics.json";
 
 /// Runs the evaluation once.
 pub(super) fn run(
@@ -24,22 +24,22 @@ pub(super) fn run(
 ) -> Result<(Measurement, Option<Captured>), Trouble> {
     place.fresh(room, contents)?;
     let spec = &room.shop.spec;
-    let metrics = place.tmp().join("metrics.json");
-    let mut environment = told(place, spec);
+    let metrics = place.seen_said(room).join(METRICS_FILE);
+    let mut environment = told(place, room);
     environment.push(("OVERNIGHT_SEED".to_owned(), seed.0.to_string()));
     environment.push(("OVERNIGHT_METRICS".to_owned(), metrics.to_string_lossy().into_owned()));
     let reader = || Reader::new(&spec.metric.name, spec.metric.pick);
     let (mut stdout, mut stderr, mut capture) = (reader(), reader(), Capture::new());
     let order =
         Order { command: spec.evaluate.run.clone(), environment, stdin: Stdin::Null, limit: spec.evaluate.kill };
-    let Ran { ending, usage } = place.run(room, Kind::Evaluation, order, |stream, bytes| {
+    let Ran { ending, usage, left } = place.run(room, Kind::Evaluation, order, |stream, bytes| {
         capture.feed(bytes);
         match stream {
             Stream::Stdout => stdout.feed(bytes),
             Stream::Stderr => stderr.feed(bytes),
         }
     })?;
-    let file = read_left(&metrics, METRICS_FILE_LIMIT);
+    let file = left.read_said(METRICS_FILE, METRICS_FILE_LIMIT);
     let (found, numbers) =
         metric::settle(&spec.metric.name, spec.metric.pick, file.as_deref(), stdout.finish(), stderr.finish());
     // Whatever a failed command printed is a claim, not a measurement.
@@ -64,18 +64,19 @@ pub(super) fn guard(
     let mut capture = Capture::new();
     let order = Order {
         command: command.to_owned(),
-        environment: told(place, spec),
+        environment: told(place, room),
         stdin: Stdin::Null,
         limit: spec.evaluate.kill,
     };
-    let Ran { ending, usage } = place.run(room, Kind::Evaluation, order, |_, bytes| capture.feed(bytes))?;
+    let Ran { ending, usage, left: _ } = place.run(room, Kind::Evaluation, order, |_, bytes| capture.feed(bytes))?;
     Ok((ending, usage, Some(capture.finish())))
 }
 
 /// What an evaluation is told in its environment, seed and metrics file aside.
-fn told(place: &Place, spec: &Spec) -> Vec<(String, String)> {
+fn told(place: &Place, room: &Room) -> Vec<(String, String)> {
+    let spec = &room.shop.spec;
     let mut environment: Vec<_> = spec.evaluate.env.clone().into_iter().collect();
     environment.push(("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string()));
-    environment.push(("OVERNIGHT_OUT".to_owned(), place.out().to_string_lossy().into_owned()));
+    environment.push(("OVERNIGHT_OUT".to_owned(), place.seen_out(room).to_string_lossy().into_owned()));
     environment
 }

@@ -135,7 +135,7 @@ impl GitError {
         )
     }
 
-    pub(super) fn io(what: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> GitError {
+    pub(crate) fn io(what: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> GitError {
         move |source| GitError::Io { what, path: path.as_ref().to_owned(), source }
     }
 

@@ -30,6 +30,7 @@ mod snapshot;
 mod store;
 mod surface;
 mod tree;
+mod upper;
 mod user;
 mod visit;
 
@@ -40,8 +41,9 @@ pub use folder::{empty, wipe};
 pub use gix::ObjectId;
 pub use plan::CommitPlan;
 pub use store::Store;
-pub use surface::{NotAFile, SurfaceRead};
+pub use surface::{NotAFile, SurfaceRead, read_surface};
 pub use tree::{FileKind, TreeFile};
+pub use upper::changed_in_upper;
 pub use user::UserRepo;
 
 use overnight_model::CommitId;

@@ -75,6 +75,7 @@ fn run() -> RunFacts {
         pid: 1,
         boot: "b".into(),
         containment: "c".into(),
+        sandbox: String::new(),
     }
 }
 

@@ -136,6 +136,15 @@ impl Study {
             ending @ Ending::DiskFilled => {
                 return Some((Verdict::DiskLimit, Reason::Ended { ending: ending.clone() }));
             }
+            ending @ Ending::OutOfMemory { .. } => {
+                return Some((Verdict::OutOfMemory, Reason::Ended { ending: ending.clone() }));
+            }
+            ending @ Ending::TooManyProcesses { .. } => {
+                return Some((Verdict::PidsLimit, Reason::Ended { ending: ending.clone() }));
+            }
+            ending @ Ending::TooMuchOutput { .. } => {
+                return Some((Verdict::OutputLimit, Reason::Ended { ending: ending.clone() }));
+            }
             ending => return Some((Verdict::Crashed, Reason::Ended { ending: ending.clone() })),
         }
         let Some(score) = measurement.metric else {

@@ -109,8 +109,9 @@ impl Driver {
 
     fn start(&mut self, scope: Scope, slots: u32) {
         self.run += 1;
-        let (version, boot, containment) = Default::default();
-        self.happen(What::RunStarted(RunFacts { run: self.run, scope, slots, version, pid: 1, boot, containment }));
+        let (version, boot, containment, sandbox) = Default::default();
+        let facts = RunFacts { run: self.run, scope, slots, version, pid: 1, boot, containment, sandbox };
+        self.happen(What::RunStarted(facts));
     }
 
     fn happen(&mut self, what: What) {

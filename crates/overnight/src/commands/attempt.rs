@@ -37,7 +37,7 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
             worktree(&session.opened, champion)?
         }
     };
-    session.say(term::TIER_NONE);
+    session.say(term::tier_line(session.opened.found.tier));
     session.say(&term::header_line(&session.opened.study.spec().metric.name));
     let slots = session.opened.study.spec().slots;
     let first = session.opened.study.state().next_experiment();

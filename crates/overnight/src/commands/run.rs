@@ -39,7 +39,7 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
         spec.evaluate.budget,
     );
     session.say(&head);
-    session.say(term::TIER_NONE);
+    session.say(term::tier_line(session.opened.found.tier));
     session.say(&term::header_line(&metric.name));
     let study = study.clone();
     let Ended { reason, summary } = session.run(Scope::Loop { experiments: args.experiments }, slots, None)?;

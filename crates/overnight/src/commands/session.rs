@@ -9,8 +9,9 @@ use overnight_engine::load::{Site, allowed_environment};
 use overnight_engine::lock::Holder;
 use overnight_engine::open::{self, OnDirty, Opened};
 use overnight_engine::process::Keeper;
+use overnight_engine::sandbox::{self, Sandbox, Wanted};
 use overnight_engine::worker::{Local, Message, Shop};
-use overnight_engine::workspace::GitError;
+use overnight_engine::workspace::{FileKind, GitError, ObjectId, UserRepo};
 use overnight_engine::{clock, process};
 use overnight_model::event::{RunFacts, Scope, StopReason, What};
 use overnight_model::study::Summary;
@@ -44,7 +45,7 @@ impl Session {
     pub(crate) fn open(site: Site, what: &str, on_dirty: OnDirty, live: bool) -> Outcome<Session> {
         let keeper = Keeper::fork().map_err(|error| CliError::from(Fault::from(error)))?;
         let me = Holder { pid: std::process::id(), what: what.to_owned(), dir: site.dir.clone() };
-        let opened = open::open(&site, &me, on_dirty)?;
+        let opened = open::open(&site, &me, on_dirty, |dir, layer| sandbox::find(&keeper, dir, layer))?;
         // Whatever this engine starts keeps the lock until it is gone, even when the engine is killed.
         keeper.hold(opened.lock.as_fd()).map_err(Fault::from)?;
         let live = Live::new(live);
@@ -61,7 +62,7 @@ impl Session {
     /// Runs the loop to its end.
     pub(crate) fn run(self, scope: Scope, slots: u32, offer: Option<Offer>) -> Outcome<Ended> {
         let Session { site, opened, keeper, live } = self;
-        let Opened { study, ledger, user, store, lock, baseline, mut opening, contents, .. } = opened;
+        let Opened { study, ledger, user, store, lock, baseline, mut opening, contents, found, .. } = opened;
         let spec = study.spec().clone();
         let run = study.state().run.as_ref().map_or(1, |run| run.facts.run + 1);
         opening.push(What::RunStarted(RunFacts {
@@ -75,7 +76,21 @@ impl Session {
                 process::Containment::PidNamespace => "pid namespace".to_owned(),
                 process::Containment::Subreaper => "subreaper".to_owned(),
             },
+            sandbox: found.tier.name().to_owned(),
         }));
+        let environment = allowed_environment();
+        let home = overnight_engine::load::home();
+        let wanted = Wanted {
+            spec: &spec,
+            dir: &site.state(),
+            checkout: user.workdir(),
+            triplet_dir: &site.dir,
+            home: home.as_deref(),
+            environment: &environment,
+            slots,
+            executables: executables(&user, baseline).map_err(Fault::from)?,
+        };
+        let walls = Sandbox::set_up(&found, &wanted, &user, baseline).map_err(Fault::from)?;
         let kill = spec.evaluate.kill;
         let shop = Shop {
             keeper,
@@ -84,7 +99,8 @@ impl Session {
             user,
             triplet_dir: site.dir.clone(),
             baseline,
-            environment: allowed_environment(),
+            environment,
+            sandbox: Arc::new(walls),
         };
         let machine = Local::new(shop, store);
         watch_signals(machine.inbox(), live.clone(), kill)?;
@@ -103,6 +119,11 @@ impl Session {
         drop(lock);
         Ok(Ended { reason: reason?, summary })
     }
+}
+
+fn executables(user: &UserRepo, commit: ObjectId) -> Result<Vec<String>, GitError> {
+    let programs = user.files(commit)?.into_iter().filter(|file| file.kind == FileKind::Executable);
+    Ok(programs.filter_map(|file| file.path.into_os_string().into_string().ok()).collect())
 }
 
 /// The exit code of a run that ended by itself.

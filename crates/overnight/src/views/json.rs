@@ -122,7 +122,7 @@ impl<'a> StatusJson<'a> {
                 trials: summary.noise.trials,
             }),
             assurance: summary.map_or(overnight_engine::open::ASSURANCE, |summary| &summary.assurance),
-            sandbox: summary.map_or(overnight_engine::open::SANDBOX, |summary| &summary.sandbox),
+            sandbox: summary.map_or("none", |summary| &summary.sandbox),
             cost_usd: None,
         }
     }

@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 use overnight_model::event::StopReason;
+use overnight_model::spec::Tier;
 use overnight_model::study::{Row, Summary};
 use overnight_model::units::short_number;
 use overnight_model::{ExperimentId, Goal, Timestamp, Verdict};
@@ -15,9 +16,20 @@ pub(crate) fn trust(assurance: &str, sandbox: &str, seeds: u32) -> String {
     format!("trust: {assurance} · sandbox {sandbox} · {seeds} · no holdout")
 }
 
-/// What tier `none` means, said wherever something is about to run.
-pub(crate) const TIER_NONE: &str =
-    "sandbox none: candidates run as you; only their time, processes and working copy are kept in check";
+/// What a tier means, in one line.
+pub(crate) fn tier_line(tier: Tier) -> &'static str {
+    match tier {
+        Tier::None => {
+            "sandbox none: candidates run as you; only their time, processes and working copy are kept in check"
+        }
+        Tier::Landlock => {
+            "sandbox landlock: candidates reach their own files only; they share users, processes and memory with you"
+        }
+        Tier::Standard | Tier::Strong => {
+            "sandbox standard: every command has files, processes and a network of its own"
+        }
+    }
+}
 
 /// One experiment on one line.
 pub(crate) fn row_line(row: &Row) -> String {

@@ -24,10 +24,12 @@ use overnight_engine::ledger::{ChainHash, Reader, verify_ledger};
 use overnight_engine::load::{Site, locate};
 use overnight_engine::lock::Holder;
 use overnight_engine::open::{self, OnDirty, Opened};
+use overnight_engine::sandbox::Found;
 use overnight_engine::verify;
 use overnight_engine::workspace::{UserRepo, oid};
 use overnight_model::event::{RunFacts, Scope, StopReason};
 use overnight_model::proposal::Contents;
+use overnight_model::spec::Tier;
 use overnight_model::verdict::Group;
 use overnight_model::{Event, ExperimentId, State, Study, Timestamp, Verdict, What};
 
@@ -213,8 +215,12 @@ impl Simulation {
         self.lives += 1;
         assert!(self.lives <= MOST_LIVES, "the study is not getting anywhere");
         let me = Holder { pid: std::process::id(), what: "the simulator".to_owned(), dir: self.site.dir.clone() };
-        let opened =
-            open::open(&self.site, &me, OnDirty::Refuse).unwrap_or_else(|error| panic!("open: {}", chain_of(&error)));
+        let opened = open::open(&self.site, &me, OnDirty::Refuse, |_, layer| Found {
+            tier: Tier::None,
+            layer,
+            reasons: Vec::new(),
+        })
+        .unwrap_or_else(|error| panic!("open: {}", chain_of(&error)));
         self.check_opened(&opened);
         let Opened { study, ledger, user, store, lock, mut opening, contents, .. } = opened;
         let setup = self.world.borrow().setup.clone();
@@ -230,7 +236,8 @@ impl Simulation {
         };
         self.world.borrow_mut().say(|| format!("-- engine {} with {scope:?}", self.lives));
         let (version, boot) = ("0".to_owned(), "simulated".to_owned());
-        let facts = RunFacts { run, scope, slots: setup.slots, version, pid: 1, boot, containment: "none".to_owned() };
+        let (containment, sandbox) = ("none".to_owned(), "none".to_owned());
+        let facts = RunFacts { run, scope, slots: setup.slots, version, pid: 1, boot, containment, sandbox };
         opening.push(What::RunStarted(facts));
         let world = self.world.clone();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
