@@ -8,6 +8,7 @@
 // Until the sandbox is built from them.
 #![allow(dead_code)]
 
+pub(super) mod cgroup;
 pub(super) mod fence;
 pub(super) mod limits;
 pub(super) mod seccomp;

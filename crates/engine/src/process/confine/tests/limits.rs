@@ -64,8 +64,11 @@ fn a_setuid_program_gains_nothing() {
     let secure = |said: &str| said.lines().find(|line| line.starts_with("AT_SECURE")).map(str::to_owned);
     let (_, said) = program(confine, &[setuid, "--version"]);
     assert_eq!(secure(&said).as_deref(), Some("AT_SECURE:            0"), "{said}");
-    let (_, said) = program(become_ordinary, &[setuid, "--version"]);
-    assert_eq!(secure(&said), None, "{said}");
+    if status("NoNewPrivs") == "0" {
+        // The same program does gain something where nothing was dropped.
+        let (_, said) = program(become_ordinary, &[setuid, "--version"]);
+        assert_eq!(secure(&said), None, "{said}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Each test confines a forked child and asks what it can still do.
 
+mod cgroup;
 mod fence;
 mod limits;
 mod seccomp;

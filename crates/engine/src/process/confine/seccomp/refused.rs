@@ -1,87 +1,8 @@
-//! The system calls a payload does without.
-//!
-//! Everything is allowed but what is listed: a candidate may be any program, and an allow-list
-//! breaks those that nobody tried. What is listed is what no evaluation needs and what past
-//! escapes were made of, or what would let a payload look into or hold back its init.
+//! The lists: which calls are refused, with which arguments, and why.
 
-use std::collections::BTreeMap;
+use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition};
 
-use rustix::io::Errno;
-use rustix::thread::set_no_new_privs;
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, sock_filter,
-};
-
-use super::super::ground::Failure;
-use super::last;
-
-/// Which sockets a payload may make.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Sockets {
-    /// In a network namespace of its own: internet, local and routing sockets, which lead nowhere.
-    Own,
-    /// With the network of the host, because the study says so: the same families.
-    Host,
-    /// Without a namespace and without the network: local sockets of every kind, for a kernel
-    /// whose Landlock decides which names they may reach (see [`super::fence::LOCAL_SOCKETS_ABI`]).
-    Local,
-    /// Without a namespace and without the network: connected pairs and nothing else. A named
-    /// socket could be the container daemon's, and no filter sees the name.
-    Closed,
-}
-
-/// A compiled filter: made once, installed in every payload.
-#[derive(Debug, Clone)]
-pub(crate) struct Program(BpfProgram);
-
-impl Program {
-    pub(crate) fn compile(sockets: Sockets) -> Result<Program, Failure> {
-        let cannot = |error: &dyn std::fmt::Display| Failure {
-            errno: libc::EINVAL,
-            what: format!("compile the system call filter: {error}"),
-        };
-        let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| cannot(&error))?;
-        let mut rules = BTreeMap::new();
-        for call in REFUSED.iter().copied().flatten() {
-            rules.insert(*call, Vec::new());
-        }
-        for (call, alternatives) in conditional(sockets) {
-            let alternatives: Result<Vec<_>, _> = alternatives
-                .into_iter()
-                .map(|all| {
-                    let conditions = all.into_iter().map(Condition::build).collect::<Result<Vec<_>, _>>()?;
-                    SeccompRule::new(conditions)
-                })
-                .collect();
-            rules.insert(call, alternatives.map_err(|error| cannot(&error))?);
-        }
-        let refuse = SeccompAction::Errno(libc::EPERM as u32);
-        let refusals: BpfProgram = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)
-            .and_then(BpfProgram::try_from)
-            .map_err(|error| cannot(&error))?;
-        let mut program = missing_calls();
-        program.extend(refusals);
-        Ok(Program(program))
-    }
-
-    /// Binds the calling thread, and all that come of it, to the filter for good.
-    pub(crate) fn install(&self) -> Result<(), Failure> {
-        set_no_new_privs(true).map_err(|errno| Failure::new("forgo new privileges", errno))?;
-        let len = u16::try_from(self.0.len())
-            .map_err(|_| Failure::new("install a system call filter of that length", Errno::INVAL))?;
-        let program = libc::sock_fprog { len, filter: self.0.as_ptr().cast::<libc::sock_filter>().cast_mut() };
-        // Kernels before 5.16 would else slow every filtered process by their answer to
-        // speculative store bypass, and a measured time would depend on the tier.
-        let flags = libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-        // SAFETY: the kernel copies `len` instructions from `filter` and writes nothing; both
-        // `sock_filter`s are the kernel's structure.
-        match unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) } {
-            0 => Ok(()),
-            _ => Err(last("install the system call filter")),
-        }
-    }
-}
+use super::Sockets;
 
 /// Numbers that libc does not name yet; newer calls have one number on every architecture.
 const SYS_STATMOUNT: i64 = 457;
@@ -89,11 +10,8 @@ const SYS_LISTMOUNT: i64 = 458;
 const SYS_OPEN_TREE_ATTR: i64 = 467;
 const SYS_LISTNS: i64 = 470;
 
-/// The first number of the x32 calls, which are the x86-64 calls once more.
-const X32_BIT: u32 = 0x4000_0000;
-
 /// Refused with EPERM, whatever the arguments.
-const REFUSED: &[&[i64]] = &[
+pub(super) const REFUSED: &[&[i64]] = &[
     // Other processes' memory and descriptors: the init's, and at the lowest tier the user's.
     &[
         libc::SYS_ptrace,
@@ -159,7 +77,7 @@ const REFUSED: &[&[i64]] = &[
 ];
 
 /// Answered as by a kernel that lacks them, on which programs fall back to what is filtered.
-const MISSING: &[i64] = &[
+pub(super) const MISSING: &[i64] = &[
     // Its flags lie in memory, where no filter sees a CLONE_NEWUSER.
     libc::SYS_clone3,
     // Does what other calls do, without passing the filter.
@@ -188,7 +106,7 @@ const INIT: u64 = 1;
 /// One condition on one argument. The kernel takes each of these arguments as 32 bits: comparing
 /// all 64 would let a call pass that has something in the upper half.
 #[derive(Debug, Clone, Copy)]
-enum Condition {
+pub(super) enum Condition {
     Is(u8, u64),
     IsNot(u8, u64),
     /// The bits of the mask are as in the value.
@@ -200,7 +118,7 @@ enum Condition {
 }
 
 impl Condition {
-    fn build(self) -> Result<SeccompCondition, seccompiler::BackendError> {
+    pub(super) fn build(self) -> Result<SeccompCondition, seccompiler::BackendError> {
         let (argument, operator, value) = match self {
             Condition::Is(argument, value) => (argument, SeccompCmpOp::Eq, value),
             Condition::IsNot(argument, value) => (argument, SeccompCmpOp::Ne, value),
@@ -211,9 +129,9 @@ impl Condition {
 }
 
 /// A call, and the arguments with which it is refused: any line of which all conditions hold.
-type Conditional = (i64, Vec<Vec<Condition>>);
+pub(super) type Conditional = (i64, Vec<Vec<Condition>>);
 
-fn conditional(sockets: Sockets) -> Vec<Conditional> {
+pub(super) fn conditional(sockets: Sockets) -> Vec<Conditional> {
     use Condition::{Has, Is, IsNot};
     let bit = |argument, bit| vec![Has { argument, mask: bit, value: bit }];
     let mut refused = vec![
@@ -269,24 +187,4 @@ fn refused_sockets(sockets: Sockets) -> [Conditional; 2] {
         pairs.extend(types.map(|value| vec![Is(0, local), Has { argument: 1, mask: TYPE_MASK, value }]));
     }
     [(libc::SYS_socket, made), (libc::SYS_socketpair, pairs)]
-}
-
-/// The head of the program. It needs no look at the architecture: what it catches it refuses.
-fn missing_calls() -> BpfProgram {
-    const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    const JUMP_IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-    const JUMP_IF_AT_LEAST: u32 = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
-    const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
-    let instruction = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
-    // The number of the call is the first word.
-    let mut head = vec![instruction(LOAD, 0, 0, 0)];
-    // Each comparison jumps over those after it; the last also over the return.
-    let mut left = MISSING.len() as u8;
-    for call in MISSING {
-        head.push(instruction(JUMP_IF_EQUAL, left, 0, *call as u32));
-        left -= 1;
-    }
-    head.push(instruction(JUMP_IF_AT_LEAST, 0, 1, X32_BIT));
-    head.push(instruction(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32));
-    head
 }

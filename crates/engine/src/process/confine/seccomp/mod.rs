@@ -1,0 +1,130 @@
+//! The system calls a payload does without.
+//!
+//! Everything is allowed but what is listed: a candidate may be any program, and an allow-list
+//! breaks those that nobody tried. What is listed is what no evaluation needs and what past
+//! escapes were made of, or what would let a payload look into or hold back its init.
+
+mod refused;
+
+use std::collections::BTreeMap;
+
+use rustix::io::Errno;
+use rustix::thread::set_no_new_privs;
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch, sock_filter};
+
+use super::super::ground::Failure;
+use super::last;
+use refused::{Condition, MISSING, REFUSED, conditional};
+
+/// Which sockets a payload may make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Sockets {
+    /// In a network namespace of its own: internet, local and routing sockets, which lead nowhere.
+    Own,
+    /// With the network of the host, because the study says so: the same families.
+    Host,
+    /// Without a namespace and without the network: local sockets of every kind, for a kernel
+    /// whose Landlock decides which names they may reach (see [`super::fence::LOCAL_SOCKETS_ABI`]).
+    Local,
+    /// Without a namespace and without the network: connected pairs and nothing else. A named
+    /// socket could be the container daemon's, and no filter sees the name.
+    Closed,
+}
+
+/// A compiled filter: made once, installed in every payload.
+#[derive(Debug, Clone)]
+pub(crate) struct Program(BpfProgram);
+
+impl Program {
+    pub(crate) fn compile(sockets: Sockets) -> Result<Program, Failure> {
+        let cannot = |error: &dyn std::fmt::Display| Failure {
+            errno: libc::EINVAL,
+            what: format!("compile the system call filter: {error}"),
+        };
+        let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| cannot(&error))?;
+        let mut rules = BTreeMap::new();
+        for (call, alternatives) in conditional(sockets) {
+            let alternatives: Result<Vec<_>, _> = alternatives
+                .into_iter()
+                .map(|all| {
+                    let conditions = all.into_iter().map(Condition::build).collect::<Result<Vec<_>, _>>()?;
+                    SeccompRule::new(conditions)
+                })
+                .collect();
+            rules.insert(call, alternatives.map_err(|error| cannot(&error))?);
+        }
+        let refuse = SeccompAction::Errno(libc::EPERM as u32);
+        let refusals: BpfProgram = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)
+            .and_then(BpfProgram::try_from)
+            .map_err(|error| cannot(&error))?;
+        let mut program = head();
+        program.extend(refusals);
+        Ok(Program(program))
+    }
+
+    /// The instructions, for tests that ask the filter itself.
+    #[cfg(test)]
+    pub(super) fn instructions(&self) -> &[sock_filter] {
+        &self.0
+    }
+
+    /// Binds the calling thread, and all that come of it, to the filter for good.
+    pub(crate) fn install(&self) -> Result<(), Failure> {
+        set_no_new_privs(true).map_err(|errno| Failure::new("forgo new privileges", errno))?;
+        let len = u16::try_from(self.0.len())
+            .map_err(|_| Failure::new("install a system call filter of that length", Errno::INVAL))?;
+        let program = libc::sock_fprog { len, filter: self.0.as_ptr().cast::<libc::sock_filter>().cast_mut() };
+        // Kernels before 5.16 would else slow every filtered process by their answer to
+        // speculative store bypass, and a measured time would depend on the tier.
+        let flags = libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+        // SAFETY: the kernel copies `len` instructions from `filter` and writes nothing; both
+        // `sock_filter`s are the kernel's structure.
+        match unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) } {
+            0 => Ok(()),
+            _ => Err(last("install the system call filter")),
+        }
+    }
+}
+
+/// The first number of the x32 calls, which are the x86-64 calls once more.
+const X32_BIT: u32 = 0x4000_0000;
+
+/// What is decided by the number of the call alone: one instruction each, where the compiler takes
+/// four, and the kernel works through all of them for each call it knows when a filter is installed.
+///
+/// It needs no look at the architecture: what it catches it refuses.
+fn head() -> BpfProgram {
+    const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    const JUMP: u32 = libc::BPF_JMP | libc::BPF_JA;
+    const JUMP_IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    const JUMP_IF_AT_LEAST: u32 = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
+    const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
+    let refused = REFUSED.iter().copied().flatten();
+    let mut tests: Vec<_> = MISSING.iter().map(|call| (JUMP_IF_EQUAL, *call as u32, libc::ENOSYS)).collect();
+    tests.push((JUMP_IF_AT_LEAST, X32_BIT, libc::ENOSYS));
+    tests.extend(refused.map(|call| (JUMP_IF_EQUAL, *call as u32, libc::EPERM)));
+
+    let instruction = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
+    // The number of the call is the first word of what a filter sees.
+    let mut head = vec![instruction(LOAD, 0, 0, 0)];
+    // After the tests come a jump over the answers, and the two answers.
+    for (left, (code, number, errno)) in (0..tests.len() as u8).rev().zip(tests) {
+        let answer = if errno == libc::ENOSYS { 1 } else { 2 };
+        head.push(instruction(code, left + answer, 0, number));
+    }
+    head.push(instruction(JUMP, 0, 0, 2));
+    for errno in [libc::ENOSYS, libc::EPERM] {
+        head.push(instruction(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32));
+    }
+    head
+}
+
+// A jump is at most 255 instructions far.
+const _: () = assert!(MISSING.len() + calls(REFUSED) < 250);
+
+const fn calls(groups: &[&[i64]]) -> usize {
+    match groups {
+        [] => 0,
+        [first, rest @ ..] => first.len() + calls(rest),
+    }
+}
