@@ -18,6 +18,12 @@ const PROBE_LIMITS: Limits = Limits { memory: Some(1 << 50), pids: Some(1 << 20)
 impl Groups {
     /// Tries every hierarchy that this process is in. The caller has a single thread.
     pub(crate) fn find() -> Groups {
+        let memberships = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        Groups::find_in(&memberships, &mounts)
+    }
+
+    pub(in super::super) fn find_in(memberships: &str, mounts: &str) -> Groups {
         let absent = |what: &str| Err(format!("this machine has no control groups for {what}"));
         let mut groups = Groups {
             keeper: getpid().as_raw_nonzero().get().unsigned_abs(),
@@ -27,24 +33,14 @@ impl Groups {
             pids: absent("processes"),
             cpu: absent("processor time"),
         };
-        let memberships = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        for own in own_groups(&memberships, &mounts) {
+        for own in own_groups(memberships, mounts) {
             groups.try_out(&own);
         }
         groups
     }
 
     fn try_out(&mut self, own: &Own) {
-        let bases = match own.version {
-            Version::V1 => vec![own.path.clone()],
-            // Groups above are used as they are: an ordinary login's own group holds processes,
-            // and such a group cannot have limited children.
-            Version::V2 => {
-                own.path.ancestors().take_while(|path| path.starts_with(&own.mount)).map(Path::to_owned).collect()
-            }
-        };
-        for base in bases {
+        for base in own.bases() {
             sweep(&base);
             let (mut memory, mut pids) = (own.has("memory"), own.has("pids"));
             if own.version == Version::V2 {
@@ -118,6 +114,25 @@ struct Own {
 }
 
 impl Own {
+    /// The groups in which ours could be made, the nearest first.
+    ///
+    /// An ordinary login's own group holds processes, and such a group cannot have limited
+    /// children; one above it can. A limit that somebody set is not climbed past.
+    fn bases(&self) -> Vec<PathBuf> {
+        if self.version == Version::V1 {
+            return vec![self.path.clone()];
+        }
+        let mut bases = Vec::new();
+        for base in self.path.ancestors().take_while(|path| path.starts_with(&self.mount)) {
+            bases.push(base.to_owned());
+            let limited = |name| fs::read_to_string(base.join(name)).is_ok_and(|text| !text.starts_with("max"));
+            if ["memory.max", "memory.high", "pids.max", "cpu.max"].into_iter().any(limited) {
+                break;
+            }
+        }
+        bases
+    }
+
     fn has(&self, controller: &str) -> bool {
         self.controllers.iter().any(|it| it == controller)
     }

@@ -1,9 +1,10 @@
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use rustix::process::Pid;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::super::cgroup::{Group, GroupUsage, Groups, Limits, clone_into};
+use super::super::cgroup::{Group, Groups, Limits, clone_into};
 use super::super::limits::prefer_as_victim;
 use super::wait_for;
 use crate::process::spawn::exit_now;
@@ -90,11 +91,17 @@ fn a_job_that_wants_too_many_processes_gets_no_more_and_it_is_seen() {
 
 #[test]
 fn processor_time_counts_also_for_children_that_nobody_waited_for() {
-    let mut groups = Groups::find();
-    let Ok(()) = groups.cpu() else {
-        assert_eq!(groups.make(Limits::default()).unwrap().meter().unwrap().usage(), GroupUsage::default());
-        return;
-    };
+    for groups in of_each_version() {
+        counts_time(groups);
+    }
+}
+
+fn counts_time(mut groups: Groups) {
+    if groups.cpu().is_err() {
+        let group = groups.make(Limits::default()).unwrap();
+        assert_eq!(group.meter().unwrap().usage().cpu, None);
+        return group.remove().unwrap();
+    }
     let burn = Duration::from_millis(50);
     let group = groups.make(Limits::default()).unwrap();
     let meter = group.meter().unwrap();
@@ -115,11 +122,28 @@ fn processor_time_counts_also_for_children_that_nobody_waited_for() {
     group.remove().unwrap();
 }
 
+/// Of each version alone: most machines have one, and hybrid ones both.
+fn of_each_version() -> Vec<Groups> {
+    let memberships = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let of = |second: bool| {
+        let lines: Vec<_> = memberships.lines().filter(|line| line.starts_with("0::") == second).collect();
+        Groups::find_in(&lines.join("\n"), &mounts)
+    };
+    vec![of(false), of(true)]
+}
+
 #[test]
 fn what_is_left_in_a_group_is_ended_with_it() {
-    let mut groups = Groups::find();
+    for groups in of_each_version() {
+        ends_what_is_left(groups);
+    }
+}
+
+fn ends_what_is_left(mut groups: Groups) {
     if groups.cpu().is_err() {
-        return assert!(groups.make(Limits::default()).is_ok());
+        // Nothing can be in a group that cannot be made.
+        return groups.make(Limits::default()).unwrap().remove().unwrap();
     }
     let group = groups.make(Limits::default()).unwrap();
     // SAFETY: the child waits for the signal; pause takes nothing.
@@ -135,12 +159,16 @@ fn what_is_left_in_a_group_is_ended_with_it() {
 
 #[test]
 fn a_process_is_born_where_it_is_told() {
-    let mut groups = Groups::find();
-    let group = groups.make(Limits::default()).unwrap();
-    let Some(birthplace) = group.birthplace() else {
-        // Version 1, or none at all.
-        return group.remove().unwrap();
-    };
+    for mut groups in of_each_version() {
+        let group = groups.make(Limits::default()).unwrap();
+        if let Some(birthplace) = group.birthplace() {
+            is_born_in(birthplace);
+        }
+        group.remove().unwrap();
+    }
+}
+
+fn is_born_in(birthplace: BorrowedFd<'_>) {
     let name = format!("/overnight-{}-0", std::process::id());
     // SAFETY: the child ends in this block, and allocates nothing that another thread could hold.
     let Some(child) = unsafe { clone_into(0, birthplace) }.unwrap() else {
@@ -151,5 +179,4 @@ fn a_process_is_born_where_it_is_told() {
         exit_now(i32::from(!own.trim_end().ends_with(&name)));
     };
     assert_eq!(wait_for(child.as_raw_nonzero().get()).exit_status(), Some(0));
-    group.remove().unwrap();
 }
