@@ -151,7 +151,7 @@ pub fn open(site: &Site, me: &Holder, on_dirty: OnDirty) -> Result<Opened, OpenE
         Some(known) if state.calibrated() => same_evaluation(known, &facts)?,
         Some(known) if same_segment(known, &facts) => {}
         // Nothing was measured yet, so a change loses nothing.
-        _ => opening.push(What::SegmentOpened(facts)),
+        _ => opening.push(What::SegmentOpened(facts.into())),
     }
     if branch_state == BranchState::None {
         user.set_baseline_ref(&site.study, baseline)?;
@@ -226,9 +226,15 @@ fn spec_at(site: &Site, user: &UserRepo, text: &str, commit: ObjectId) -> Result
     let inside = |file: &TreeFile| Some(file.path.strip_prefix(&folder).ok()?.to_str()?.to_owned());
     let tracked: Vec<String> = regular.filter_map(inside).collect();
     let exists = |path: &str| site.dir.join(path).exists();
+    let names = |folder: &str| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    };
+    let home = load::home();
     let name = site.triplet_name();
     let triplet = Triplet { file: &name, text, study: &site.study, folder: &folder };
-    load::parse(&triplet, &Tree { tracked: &tracked, exists: &exists }).map_err(OpenError::Problems)
+    let tree = Tree { tracked: &tracked, exists: &exists, names: &names, dir: &site.dir, home: home.as_deref() };
+    load::parse(&triplet, &tree).map_err(OpenError::Problems)
 }
 
 /// Files that differ from the last commit.
@@ -329,6 +335,16 @@ fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenE
     };
     let paths = |facts: &SegmentFacts| facts.surface.files.iter().map(part).collect::<Vec<_>>().join(", ");
     let env = |facts: &SegmentFacts| format!("{:?}", facts.evaluate.env);
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
+    let score = |facts: &SegmentFacts| or_none(facts.evaluate.score.as_ref().map(|score| score.run.clone()));
+    let hidden = |facts: &SegmentFacts| facts.evaluate.hidden.join(", ");
+    let inputs = |facts: &SegmentFacts| {
+        facts.evaluate.inputs.iter().map(|input| input.path.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let prepare = |facts: &SegmentFacts| {
+        or_none(facts.evaluate.prepare.as_ref().map(|step| format!("{} (network {})", step.run, step.network.name())))
+    };
+    let network = |facts: &SegmentFacts| facts.evaluate.network.name().to_owned();
     let pairs = [
         ("surface", paths(known), paths(now)),
         ("metric.name", known.metric.name.clone(), now.metric.name.clone()),
@@ -337,6 +353,12 @@ fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenE
         ("evaluate.run", known.evaluate.run.clone(), now.evaluate.run.clone()),
         ("evaluate.budget", known.evaluate.budget.to_string(), now.evaluate.budget.to_string()),
         ("evaluate.env", env(known), env(now)),
+        ("evaluate.score", score(known), score(now)),
+        ("evaluate.hidden", hidden(known), hidden(now)),
+        ("evaluate.inputs", inputs(known), inputs(now)),
+        ("evaluate.prepare", prepare(known), prepare(now)),
+        ("evaluate.network", network(known), network(now)),
+        ("evaluate.warm", known.evaluate.warm.to_string(), now.evaluate.warm.to_string()),
     ];
     match pairs.into_iter().find(|(_, old, new)| old != new) {
         Some((what, old, new)) => Err(OpenError::Changed { what, old: format!("`{old}`"), new: format!("`{new}`") }),

@@ -27,7 +27,7 @@ pub enum What {
         study: String,
         seed: u64,
     },
-    SegmentOpened(SegmentFacts),
+    SegmentOpened(Box<SegmentFacts>),
     RunStarted(RunFacts),
     RunStopped {
         reason: StopReason,

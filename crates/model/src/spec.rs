@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+mod sandbox;
+
+pub use sandbox::{Devices, Layer, Network, SandboxSpec, Tier};
+
 use crate::units::{Goal, Millis, Score};
 
 /// Everything a person defined for one study. It cannot exist with a surface that overlaps what is locked.
@@ -18,6 +22,7 @@ pub struct Spec {
     pub evaluate: Evaluate,
     pub guards: Vec<Guard>,
     pub agent: AgentSpec,
+    pub sandbox: SandboxSpec,
     pub slots: u32,
     pub limits: Limits,
 }
@@ -121,12 +126,104 @@ pub struct Evaluate {
     /// The folder of the triplet within the repository, where commands run; empty at its top.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
+    /// Reads what `run` left and gives the numbers, where candidate code is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<Scorer>,
+    /// Tracked files that only the scorer sees, expanded at the baseline; relative to the repository.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
+    /// What is needed beyond tracked files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<Prepare>,
+    #[serde(default, skip_serializing_if = "Network::is_none")]
+    pub network: Network,
+    /// Whether caches that the baseline wrote are there for every trial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warm: bool,
 }
 
 impl Evaluate {
+    /// A command and its budget, with every default.
+    pub fn new(run: impl Into<String>, budget: Millis) -> Evaluate {
+        Evaluate {
+            run: run.into(),
+            budget,
+            kill: Evaluate::default_kill(budget),
+            env: BTreeMap::new(),
+            folder: String::new(),
+            score: None,
+            hidden: Vec::new(),
+            inputs: Vec::new(),
+            prepare: None,
+            network: Network::None,
+            warm: false,
+        }
+    }
+
     /// Twice the budget, and never less than a minute more: start-up and clean-up are not training.
     pub fn default_kill(budget: Millis) -> Millis {
         Millis((budget.0 * 2).max(budget.0 + 60_000))
+    }
+
+    /// How far the number can be trusted: as far as candidate code had no part in it.
+    pub fn assurance(&self) -> Assurance {
+        match self.score {
+            None => Assurance::Cooperative,
+            Some(_) => Assurance::Separated,
+        }
+    }
+}
+
+/// The locked command that makes the numbers out of artifacts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scorer {
+    pub run: String,
+    /// Its own hard wall.
+    pub kill: Millis,
+}
+
+impl Scorer {
+    /// A scorer reads what took a whole budget to make, and is given as long; a short budget says nothing of it.
+    pub fn default_kill(budget: Millis) -> Millis {
+        budget.max(Millis::seconds(60))
+    }
+}
+
+/// A file or folder outside of what is tracked: read-only, and watched for change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// As it was written: absolute, `~/…`, or relative to the folder of the triplet.
+    pub path: String,
+    /// Whether a change is found by reading it, and not by size and time alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub content: bool,
+}
+
+/// What is run once, before any candidate exists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prepare {
+    pub run: String,
+    #[serde(default, skip_serializing_if = "Network::is_none")]
+    pub network: Network,
+}
+
+/// How far a number can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Assurance {
+    /// Candidate code computes and prints its own metric.
+    Cooperative,
+    /// A locked scorer makes the metric from what candidate code left.
+    Separated,
+}
+
+impl Assurance {
+    pub fn name(self) -> &'static str {
+        match self {
+            Assurance::Cooperative => "cooperative",
+            Assurance::Separated => "separated",
+        }
     }
 }
 
@@ -158,6 +255,8 @@ pub enum When {
 pub struct AgentSpec {
     pub kind: AgentKind,
     pub timeout: Millis,
+    /// An agent talks to its model, so it has the network unless it is told otherwise.
+    pub network: Network,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -204,5 +303,19 @@ mod tests {
     fn the_hard_wall_leaves_at_least_a_minute() {
         assert_eq!(Evaluate::default_kill(Millis::seconds(5)), Millis::seconds(65));
         assert_eq!(Evaluate::default_kill(Millis::seconds(300)), Millis::seconds(600));
+    }
+
+    #[test]
+    fn a_scorer_has_a_minute_or_as_long_as_the_run() {
+        assert_eq!(Scorer::default_kill(Millis::seconds(5)), Millis::seconds(60));
+        assert_eq!(Scorer::default_kill(Millis::seconds(300)), Millis::seconds(300));
+    }
+
+    #[test]
+    fn what_is_left_at_its_default_is_not_stored() {
+        let stored = serde_json::to_value(Evaluate::new("run", Millis::seconds(5))).unwrap();
+        assert_eq!(stored, serde_json::json!({ "run": "run", "budget": 5000, "kill": 65000 }));
+        let read: Evaluate = serde_json::from_value(stored).unwrap();
+        assert_eq!(read, Evaluate::new("run", Millis::seconds(5)));
     }
 }

@@ -113,7 +113,7 @@ impl Reader {
         while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
             let body = row.get_ref(0).map_err(|e| self.failed(e))?.as_bytes().unwrap_or_default();
             if let Ok(What::SegmentOpened(facts)) = serde_json::from_slice(body) {
-                found = Some(facts);
+                found = Some(*facts);
             }
         }
         Ok(found)

@@ -1,6 +1,6 @@
 //! Who makes proposals, and by which instructions.
 
-use overnight_model::spec::{AgentKind, AgentSpec};
+use overnight_model::spec::{AgentKind, AgentSpec, Network};
 use overnight_model::units::Millis;
 use toml::de::DeValue;
 
@@ -16,12 +16,13 @@ const DEFAULT_AGENT_TIMEOUT: Millis = Millis::seconds(600);
 const LATER_AGENTS: [&str; 8] = ["claude", "codex", "gemini", "opencode", "aider", "pi", "mini-swe-agent", "api"];
 
 pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<AgentSpec> {
-    let tuner = AgentSpec { kind: AgentKind::Tuner, timeout: DEFAULT_AGENT_TIMEOUT };
+    let tuner = AgentSpec { kind: AgentKind::Tuner, timeout: DEFAULT_AGENT_TIMEOUT, network: Network::Full };
     if top.get("agent").is_none() {
         return Some(tuner);
     }
     let section = problems.section(top, "agent", "agent")?;
     let timeout = problems.duration(&section, "timeout", "a timeout").unwrap_or(DEFAULT_AGENT_TIMEOUT);
+    let network = problems.network(&section, "network").unwrap_or(Network::Full);
     let command = problems.string(&section, "command");
     let name = name(problems, &section)?;
     let kind = match (name.as_str(), command) {
@@ -39,7 +40,7 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
         }
         (_, None) => AgentKind::Tuner,
     };
-    Some(AgentSpec { kind, timeout })
+    Some(AgentSpec { kind, timeout, network })
 }
 
 /// Where the instructions are; a path that is written down must exist.

@@ -1,6 +1,8 @@
 //! The only place that reads the environment.
 #![expect(clippy::disallowed_methods, reason = "this is the one place")]
 
+use std::path::PathBuf;
+
 /// What a child may know of the environment it was started from: where tools are, and how people write numbers and
 /// dates. Everything else may hold a secret.
 const ALLOWED: [&str; 22] = [
@@ -33,6 +35,11 @@ pub fn allowed_environment() -> Vec<(String, String)> {
     let mut allowed: Vec<_> = text_variables().filter(|(name, _)| is_allowed(name)).collect();
     allowed.sort();
     allowed
+}
+
+/// The person's home folder, where the environment names one.
+pub fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
 /// What is not text cannot be one of ours.

@@ -3,12 +3,21 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use overnight_model::spec::Evaluate;
+use overnight_model::spec::{Evaluate, Network, Prepare, Scorer, Surface};
+use overnight_model::units::Millis;
+use toml::de::DeValue;
 
 use super::document::{Item, Section};
 use super::problem::Collector;
+use super::{Tree, Triplet, hidden, inputs};
 
-pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Evaluate> {
+/// Reads `[evaluate]`; hidden files are still relative to the triplet's folder.
+pub(super) fn read(
+    problems: &mut Collector<'_>,
+    top: &Section<'_>,
+    (triplet, tree): (&Triplet<'_>, &Tree<'_>),
+    surface: Option<&Surface>,
+) -> Option<Evaluate> {
     if top.get("evaluate").is_none() {
         problems.missing(top, "evaluate.run", "[evaluate]` with `run = \"python3 train.py\"");
         problems.missing(top, "evaluate.budget", "budget = \"5m\"` to `[evaluate]");
@@ -33,9 +42,55 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ev
         problems.add(span, message, hint);
     }
     let env = env(problems, &section);
+    let score = score(problems, &section, budget);
+    let prepare = prepare(problems, &section);
+    let network = problems.network(&section, "network").unwrap_or_default();
+    let warm = problems.boolean(&section, "warm").unwrap_or(false);
+    let hidden = hidden::read(problems, &section, tree, surface);
+    let inputs = inputs::read(problems, &section, (triplet, tree), surface, &hidden);
     let (run, budget) = (run?, budget?);
     let kill = kill.unwrap_or_else(|| Evaluate::default_kill(budget));
-    Some(Evaluate { run, budget, kill, env, folder: String::new() })
+    let folder = triplet.folder.trim_end_matches('/').to_owned();
+    Some(Evaluate { run, budget, kill, env, folder, score, hidden, inputs, prepare, network, warm })
+}
+
+/// Reads `score`: a command, or one with a wall of its own.
+fn score(problems: &mut Collector<'_>, evaluate: &Section<'_>, budget: Option<Millis>) -> Option<Scorer> {
+    let (run, section) = command(problems, evaluate, "score", "evaluate.score", "python3 score.py")?;
+    let kill = section.and_then(|section| problems.duration(&section, "kill", "a scorer's wall"));
+    let kill = kill.unwrap_or_else(|| Scorer::default_kill(budget.unwrap_or_default()));
+    Some(Scorer { run, kill })
+}
+
+fn prepare(problems: &mut Collector<'_>, evaluate: &Section<'_>) -> Option<Prepare> {
+    let (run, section) = command(problems, evaluate, "prepare", "evaluate.prepare", "python3 prepare.py")?;
+    let network = section.and_then(|section| problems.network(&section, "network"));
+    Some(Prepare { run, network: network.unwrap_or(Network::None) })
+}
+
+/// A command that is written as text, or as a table with `run` and more.
+fn command<'a>(
+    problems: &mut Collector<'_>,
+    evaluate: &Section<'a>,
+    key: &'static str,
+    name: &'static str,
+    example: &str,
+) -> Option<(String, Option<Section<'a>>)> {
+    let item = evaluate.get(key)?;
+    match item.get_ref() {
+        DeValue::String(_) => Some((problems.string(evaluate, key)?, None)),
+        DeValue::Table(_) => {
+            let section = problems.section(evaluate, key, name)?;
+            if section.get("run").is_none() {
+                problems.missing(&section, "run", &format!("run = \"{example}\""));
+            }
+            Some((problems.string(&section, "run")?, Some(section)))
+        }
+        _ => {
+            problems.wrong_type(name, item, "a command or a table", &format!("write `{key} = \"{example}\"`"));
+            None
+        }
+    }
 }
 
 /// Whether a variable of this name would hold a secret.

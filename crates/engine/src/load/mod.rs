@@ -7,16 +7,22 @@ mod environment;
 mod evaluate;
 mod glob;
 mod guard;
+mod hidden;
+mod inputs;
 mod keys;
 mod limits;
 mod metric;
 mod problem;
+mod sandbox;
 mod site;
+mod size;
 mod surface;
 mod syntax;
 #[cfg(test)]
 mod tests;
 mod values;
+
+use std::path::Path;
 
 use overnight_model::spec::Spec;
 use toml::de::DeTable;
@@ -24,7 +30,7 @@ use toml::de::DeTable;
 use document::Section;
 use problem::Collector;
 
-pub use environment::allowed_environment;
+pub use environment::{allowed_environment, home};
 pub use problem::{Problem, Problems, render};
 pub use site::{STATE, Site, SiteError, TRIPLET, locate};
 
@@ -45,8 +51,13 @@ pub struct Triplet<'a> {
 #[derive(Clone, Copy)]
 pub struct Tree<'a> {
     pub tracked: &'a [String],
-    /// Whether there is a file at a path, tracked or not.
+    /// Whether there is a file at a path, tracked or not; inputs are asked for by their absolute path.
     pub exists: &'a dyn Fn(&str) -> bool,
+    /// What lies in a folder, by name, for the slip of a keyboard.
+    pub names: &'a dyn Fn(&str) -> Vec<String>,
+    /// The folder of the triplet on this machine.
+    pub dir: &'a Path,
+    pub home: Option<&'a Path>,
 }
 
 /// Reads and checks a triplet. A key that this version cannot honour is a problem, never ignored.
@@ -71,9 +82,10 @@ fn read(problems: &mut Collector<'_>, triplet: &Triplet<'_>, tree: &Tree<'_>) ->
     let reserved = [triplet.file, program.as_deref().unwrap_or(DEFAULT_PROGRAM)];
     let surface = surface::read(problems, &top, tree, &reserved);
     let metric = metric::read(problems, &top);
-    let evaluate = evaluate::read(problems, &top);
+    let evaluate = evaluate::read(problems, &top, (triplet, tree), surface.as_ref());
     let guards = guard::read(problems, &top);
     let agent = agent::read(problems, &top);
+    let sandbox = sandbox::read(problems, &top);
     let slots = limits::slots(problems, &top);
     let limits = limits::read(problems, &top);
 
@@ -87,7 +99,9 @@ fn read(problems: &mut Collector<'_>, triplet: &Triplet<'_>, tree: &Tree<'_>) ->
         file.path = within(&file.path);
     }
     let mut evaluate = evaluate?;
-    evaluate.folder = triplet.folder.trim_end_matches('/').to_owned();
+    for path in &mut evaluate.hidden {
+        *path = within(path);
+    }
     let spec = Spec {
         study: triplet.study.to_owned(),
         surface,
@@ -96,6 +110,7 @@ fn read(problems: &mut Collector<'_>, triplet: &Triplet<'_>, tree: &Tree<'_>) ->
         evaluate,
         guards,
         agent: agent?,
+        sandbox,
         slots,
         limits,
     };

@@ -63,10 +63,9 @@ pub(super) fn read(
     if entries.is_empty() && list(item).is_empty() {
         problems.add(item.span(), "the surface names no file", "write `surface = \"train.py\"`");
     }
-    let locked = locked_lists(top);
     let mut files: Vec<SurfaceFile> = Vec::new();
     for entry in entries {
-        for path in expand(problems, &entry, tree, reserved, &locked) {
+        for path in expand(problems, &entry, tree, reserved) {
             match files.iter().any(|file| file.path == path) {
                 true => problems.add(
                     entry.span.clone(),
@@ -81,7 +80,7 @@ pub(super) fn read(
 }
 
 /// A list's items, or the one item that stands for itself.
-fn list<'a>(item: Item<'a>) -> Vec<Item<'a>> {
+pub(super) fn list<'a>(item: Item<'a>) -> Vec<Item<'a>> {
     match item.get_ref() {
         DeValue::Array(items) => items.iter().collect(),
         _ => vec![item],
@@ -118,16 +117,10 @@ fn table(problems: &mut Collector<'_>, section: &Section<'_>, entries: &mut Vec<
 }
 
 /// The files of one entry; none where something is wrong with it.
-fn expand(
-    problems: &mut Collector<'_>,
-    entry: &Entry,
-    tree: &Tree<'_>,
-    reserved: &[&str],
-    locked: &[String],
-) -> Vec<String> {
+fn expand(problems: &mut Collector<'_>, entry: &Entry, tree: &Tree<'_>, reserved: &[&str]) -> Vec<String> {
     let written = &entry.path;
     let is_pattern = glob::is_pattern(written);
-    let path = match relative(written) {
+    let path = match relative("surface", written) {
         Ok(path) => path,
         Err((message, hint)) => {
             problems.add(entry.span.clone(), message, hint);
@@ -147,12 +140,10 @@ fn expand(
         let folder = path.split('/').next().unwrap_or_default();
         reserved.contains(&path) || STATE_FOLDERS.contains(&folder)
     };
-    let is_locked = |path: &str| locked.iter().any(|lock| covers(lock, path));
-    if let Some(overlap) = paths.iter().find(|path| is_reserved(path) || is_locked(path)) {
+    if let Some(overlap) = paths.iter().find(|path| is_reserved(path)) {
         let hint = match is_pattern {
             true => "narrow the pattern so that it leaves this file out",
-            false if is_reserved(overlap) => "agents may not edit it: name another file",
-            false => "take it out of the surface, or out of `inputs` and `hidden` in [evaluate]",
+            false => "agents may not edit it: name another file",
         };
         problems.add(entry.span.clone(), format!("`{overlap}` is both surface and locked"), hint);
         return Vec::new();
@@ -169,26 +160,26 @@ fn expand(
 }
 
 /// A path within the triplet's folder without `./`, or what is wrong with it.
-fn relative(written: &str) -> Result<String, (String, String)> {
+pub(super) fn relative(what: &str, written: &str) -> Result<String, (String, String)> {
     let refuse = |message: String, hint: &str| Err((message, hint.to_owned()));
     if written.trim().is_empty() {
-        return refuse("a surface path is empty".to_owned(), "write `surface = \"train.py\"`");
+        return refuse(format!("a {what} path is empty"), &format!("write `{what} = \"train.py\"`"));
     }
     if written.starts_with(['/', '~']) {
-        return refuse(format!("surface `{written}` is absolute"), "write it relative to the folder of this file");
+        return refuse(format!("{what} `{written}` is absolute"), "write it relative to the folder of this file");
     }
     let parts: Vec<_> = written.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if parts.contains(&"..") {
-        let hint = "a surface lies beside or below this file; move this file up instead";
-        return refuse(format!("surface `{written}` leaves the folder of this file"), hint);
+        let hint = format!("a {what} file lies beside or below this one; move this one up instead");
+        return refuse(format!("{what} `{written}` leaves the folder of this file"), &hint);
     }
     match parts.is_empty() {
-        true => refuse(format!("surface `{written}` is a folder"), "write \"**\" for all files below it"),
+        true => refuse(format!("{what} `{written}` is a folder"), "write \"**\" for all files below it"),
         false => Ok(parts.join("/")),
     }
 }
 
-fn untracked_hint(path: &str, tree: &Tree<'_>) -> String {
+pub(super) fn untracked_hint(path: &str, tree: &Tree<'_>) -> String {
     let below = format!("{path}/");
     if tree.tracked.iter().any(|tracked| tracked.starts_with(&below)) {
         return format!("it is a folder: write \"{path}/**\" for all files below it");
@@ -200,19 +191,4 @@ fn untracked_hint(path: &str, tree: &Tree<'_>) -> String {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`git ls-files` shows what is tracked".to_owned(),
     }
-}
-
-/// What the evaluation names as locked, although those keys do not work yet.
-fn locked_lists(top: &Section<'_>) -> Vec<String> {
-    let evaluate = top.get("evaluate").and_then(|item| item.get_ref().as_table());
-    let lists = ["inputs", "hidden"].into_iter().filter_map(|key| evaluate?.get(key));
-    lists
-        .flat_map(list)
-        .filter_map(|item| item.get_ref().as_str())
-        .map(|path| path.trim_matches('/').to_owned())
-        .collect()
-}
-
-fn covers(lock: &str, path: &str) -> bool {
-    lock == path || path.starts_with(&format!("{lock}/")) || glob::is_pattern(lock) && glob::matches(lock, path)
 }

@@ -74,6 +74,15 @@ impl Collector<'_> {
         None
     }
 
+    pub(super) fn boolean(&mut self, section: &Section<'_>, key: &str) -> Option<bool> {
+        let item = section.get(key)?;
+        let value = item.get_ref().as_bool();
+        if value.is_none() {
+            self.wrong_type(&section.path(key), item, "a boolean", "write `true` or `false`, without quotes");
+        }
+        value
+    }
+
     /// A finite number, integer or not.
     pub(super) fn number(&mut self, section: &Section<'_>, key: &str) -> Option<Score> {
         let item = section.get(key)?;

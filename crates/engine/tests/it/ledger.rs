@@ -19,7 +19,7 @@ fn study(dir: &Path, proposals: u64) -> State {
     let mut turns = vec![(
         vec![
             What::StudyOpened { study: "main".into(), seed: 7 },
-            What::SegmentOpened(segment(&baseline)),
+            What::SegmentOpened(segment(&baseline).into()),
             What::RunStarted(run()),
         ],
         vec![b"lr = 1\n".to_vec()],
@@ -59,13 +59,7 @@ fn segment(baseline: &Contents) -> SegmentFacts {
             plausible: None,
             pick: Pick::Only,
         },
-        evaluate: Evaluate {
-            run: "true".into(),
-            budget: Millis(1000),
-            kill: Millis(2000),
-            env: Default::default(),
-            folder: String::new(),
-        },
+        evaluate: Evaluate { kill: Millis(2000), ..Evaluate::new("true", Millis(1000)) },
         guards: Vec::new(),
         assurance: "cooperative".into(),
         sandbox: "none".into(),
@@ -279,4 +273,8 @@ fn a_ledger_of_format_1_0_is_read_verified_and_written() {
     let events = [Event { at: Timestamp(9), what: What::StopRequested { hurry: false } }];
     append(&mut ledger, &mut state, &events, &[]).unwrap();
     verify_ledger(dir.path()).unwrap();
+    // From now on it may hold what an older engine does not know, and must not be written by one.
+    let db = rusqlite::Connection::open(dir.path().join("ledger.db")).unwrap();
+    let format: String = db.query_row("SELECT value FROM meta WHERE name = 'format'", [], |row| row.get(0)).unwrap();
+    assert_eq!(format, FormatVersion::CURRENT.to_string());
 }

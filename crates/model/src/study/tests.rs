@@ -9,7 +9,8 @@ use crate::id::{BlobId, CommitId, ExperimentId, Segment, Slot, TrialId};
 use crate::measure::{Measurement, Usage};
 use crate::proposal::{SurfaceBlob, content_id};
 use crate::spec::{
-    AgentKind, AgentSpec, Check, Evaluate, Guard, Limits, Metric, Part, Patience, Pick, Surface, SurfaceFile, When,
+    AgentKind, AgentSpec, Check, Evaluate, Guard, Limits, Metric, Network, Part, Patience, Pick, SandboxSpec, Surface,
+    SurfaceFile, When,
 };
 use crate::units::{Goal, Millis, Score, Timestamp};
 use crate::verdict::{Reason, Verdict};
@@ -34,15 +35,14 @@ fn spec() -> Spec {
             plausible: None,
             pick: Pick::Only,
         },
-        evaluate: Evaluate {
-            run: "run".into(),
-            budget: Millis::seconds(1),
-            kill: Millis::seconds(60),
-            env: BTreeMap::new(),
-            folder: String::new(),
-        },
+        evaluate: Evaluate { kill: Millis::seconds(60), ..Evaluate::new("run", Millis::seconds(1)) },
         guards: Vec::new(),
-        agent: AgentSpec { kind: AgentKind::Command("agent".into()), timeout: Millis::seconds(60) },
+        agent: AgentSpec {
+            kind: AgentKind::Command("agent".into()),
+            timeout: Millis::seconds(60),
+            network: Network::Full,
+        },
+        sandbox: SandboxSpec::default(),
         slots: 1,
         limits: Limits::default(),
     }
@@ -88,7 +88,7 @@ impl Driver {
         };
         let mut driver = Driver { study: Study::new(spec, State::default()), now: 1000, run: 0 };
         driver.happen(What::StudyOpened { study: "main".into(), seed: 7 });
-        driver.happen(What::SegmentOpened(facts));
+        driver.happen(What::SegmentOpened(facts.into()));
         driver.start(Driver::LOOP, slots);
         driver
     }

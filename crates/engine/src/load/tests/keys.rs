@@ -108,23 +108,22 @@ metric = { name = "val_bpb", goal = "min" }
 [evaluate]
 run = "python3 train.py"
 budget = "5m"
-score = "python3 score.py"
+answer = "python3 serve.py"
 smoke = "true"
-network = "none"
-[sandbox]
-min = "standard"
+[cases]
+file = "cases.jsonl"
 [agent]
 model = "large"
 [limits]
 cost_usd = 5
 "#,
         r#"
-error: `evaluate.score` is not yet supported
+error: `evaluate.answer` is not yet supported
   --> overnight.toml:6:1
    |
- 6 | score = "python3 score.py"
-   | ^^^^^
-   = hint: let `run` call the scorer and print the metric
+ 6 | answer = "python3 serve.py"
+   | ^^^^^^
+   = hint: let `run` leave its answers in $OVERNIGHT_OUT, and `score` read them there
 
 error: `evaluate.smoke` is not yet supported
   --> overnight.toml:7:1
@@ -133,31 +132,24 @@ error: `evaluate.smoke` is not yet supported
    | ^^^^^
    = hint: put it in front of `run`: `quick-check && …`
 
-error: `evaluate.network` is not yet supported
-  --> overnight.toml:8:1
+error: `[cases]` is not yet supported
+  --> overnight.toml:8:2
    |
- 8 | network = "none"
-   | ^^^^^^^
-   = hint: leave it out: the network is open
-
-error: `[sandbox]` is not yet supported
-  --> overnight.toml:9:2
-   |
- 9 | [sandbox]
-   |  ^^^^^^^
-   = hint: leave it out: commands run as you would run them
+ 8 | [cases]
+   |  ^^^^^
+   = hint: let `evaluate.run` go through all cases and print their mean
 
 error: `agent.model` is not yet supported
-   --> overnight.toml:12:1
+   --> overnight.toml:11:1
     |
- 12 | model = "large"
+ 11 | model = "large"
     | ^^^^^
     = hint: choose the model in `agent.command`
 
 error: `limits.cost_usd` is not yet supported
-   --> overnight.toml:14:1
+   --> overnight.toml:13:1
     |
- 14 | cost_usd = 5
+ 13 | cost_usd = 5
     | ^^^^^^^^
     = hint: limit `wall` or `experiments` instead
 "#,

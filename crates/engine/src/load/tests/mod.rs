@@ -5,18 +5,41 @@ mod keys;
 mod metric;
 mod rest;
 mod right;
+mod sandbox;
 mod surface;
 mod syntax;
+
+use std::path::Path;
 
 use overnight_model::spec::Spec;
 
 use super::{Problems, Tree, Triplet, parse};
 
 fn parse_in(folder: &str, text: &str) -> Result<Spec, Problems> {
-    let tracked =
-        ["train.py", "prepare.py", "overnight.toml", "program.md", "src/a.py", "src/b.py", "app/[id]/page.tsx"];
+    let tracked = [
+        "train.py",
+        "prepare.py",
+        "overnight.toml",
+        "program.md",
+        "src/a.py",
+        "src/b.py",
+        "app/[id]/page.tsx",
+        "score.py",
+        "labels/test.csv",
+    ];
+    let there = ["new.py", "/repo/.venv", "/repo/src", "/repo/labels", "/home/ada/data", "/mnt/corpus"];
     let tracked = tracked.map(str::to_owned);
-    let tree = Tree { tracked: &tracked, exists: &|path| path == "new.py" };
+    let tree = Tree {
+        tracked: &tracked,
+        exists: &|path| there.contains(&path) || path.starts_with("/repo/lab/"),
+        names: &|folder| match folder {
+            "/repo" => vec![".venv".to_owned(), "src".to_owned()],
+            "/home/ada" => vec!["data".to_owned()],
+            _ => Vec::new(),
+        },
+        dir: &Path::new("/repo").join(folder),
+        home: Some(Path::new("/home/ada")),
+    };
     let triplet = Triplet { file: "overnight.toml", text, study: "speed", folder };
     parse(&triplet, &tree)
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use overnight_model::spec::{
-    AgentKind, AgentSpec, Check, Evaluate, Guard, Limit, Limits, Metric, Part, Patience, Pick, Spec, Surface,
-    SurfaceFile, When,
+    AgentKind, AgentSpec, Check, Devices, Evaluate, Guard, Input, Layer, Limit, Limits, Metric, Network, Part,
+    Patience, Pick, Prepare, SandboxSpec, Scorer, Spec, Surface, SurfaceFile, Tier, When,
 };
 use overnight_model::units::{Goal, Millis, Score};
 use proptest::prelude::*;
@@ -36,6 +36,12 @@ run = "python3 train.py"
 budget = 90
 kill = "1h30m"
 env = { PYTHONHASHSEED = "0" }
+score = { run = "python3 score.py", kill = "2m" }
+hidden = ["score.py", "labels/**"]
+inputs = [".venv", { path = "~/data", content = true }]
+prepare = { run = "make", network = "full" }
+network = "full"
+warm = true
 
 [[guard]]
 run = "pytest -q"
@@ -51,6 +57,15 @@ max_regression = 0.05
 use = ["command"]
 command = "./propose.sh"
 timeout = "2m"
+network = "none"
+
+[sandbox]
+min = "landlock"
+layer = "disk"
+memory = "8 GiB"
+disk = "500MB"
+pids = 512
+devices = ["/dev/nvidia0"]
 
 [slots]
 count = 4
@@ -115,13 +130,34 @@ fn every_supported_key_is_read() {
             kill: Millis::seconds(5400),
             env: BTreeMap::from([("PYTHONHASHSEED".to_owned(), "0".to_owned())]),
             folder: "lab".to_owned(),
+            score: Some(Scorer { run: "python3 score.py".to_owned(), kill: Millis::seconds(120) }),
+            hidden: vec!["lab/labels/test.csv".to_owned(), "lab/score.py".to_owned()],
+            inputs: vec![
+                Input { path: ".venv".to_owned(), content: false },
+                Input { path: "~/data".to_owned(), content: true },
+            ],
+            prepare: Some(Prepare { run: "make".to_owned(), network: Network::Full }),
+            network: Network::Full,
+            warm: true,
         },
         guards: vec![
             guard(Check::Run("pytest -q".to_owned()), When::First),
             guard(number("peak_mb", Some(8000.0), None), When::BeforeKeep),
             guard(number("loss", None, Some(0.05)), When::BeforeKeep),
         ],
-        agent: AgentSpec { kind: AgentKind::Command("./propose.sh".to_owned()), timeout: Millis::seconds(120) },
+        agent: AgentSpec {
+            kind: AgentKind::Command("./propose.sh".to_owned()),
+            timeout: Millis::seconds(120),
+            network: Network::None,
+        },
+        sandbox: SandboxSpec {
+            min: Tier::Landlock,
+            layer: Layer::Disk,
+            memory: Some(8 << 30),
+            disk: Some(500_000_000),
+            pids: Some(512),
+            devices: Devices::List(vec!["/dev/nvidia0".to_owned()]),
+        },
         slots: 4,
         limits: Limits {
             night: Limit {
@@ -145,7 +181,11 @@ fn five_lines_are_enough() {
     assert_eq!(spec.surface.files, [file("train.py")]);
     assert_eq!(spec.program, "program.md");
     assert_eq!(spec.evaluate.kill, Millis::seconds(600));
-    assert_eq!(spec.agent, AgentSpec { kind: AgentKind::Tuner, timeout: Millis::seconds(600) });
+    let timeout = Millis::seconds(600);
+    assert_eq!(spec.agent, AgentSpec { kind: AgentKind::Tuner, timeout, network: Network::Full });
+    assert_eq!(spec.evaluate, Evaluate::new("python3 train.py", Millis::seconds(300)));
+    assert_eq!(spec.sandbox, SandboxSpec::default());
+    assert_eq!(spec.sandbox.min, Tier::Standard);
     assert_eq!((spec.slots, spec.limits, spec.guards), (1, Limits::default(), vec![]));
 }
 
@@ -179,7 +219,7 @@ fn every_key_that_is_for_later_is_refused_by_name() {
             refused += 1;
         }
     }
-    assert_eq!(refused, 22);
+    assert_eq!(refused, 15);
 }
 
 /// Text that comes near enough to a real file to reach every reader.

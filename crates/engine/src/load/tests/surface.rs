@@ -81,7 +81,7 @@ error: surface `../x.py` leaves the folder of this file
    |
  1 | surface = ["../x.py", "/etc/passwd", "", "."]
    |            ^^^^^^^^^
-   = hint: a surface lies beside or below this file; move this file up instead
+   = hint: a surface file lies beside or below this one; move this one up instead
 
 error: surface `/etc/passwd` is absolute
   --> overnight.toml:1:23
@@ -215,35 +215,6 @@ error: `src/a.py` is in the surface twice
  1 | surface = ["train.py", "src/a.py", "./train.py", "src/*.py"]
    |                                                  ^^^^^^^^^^
    = hint: remove one of the two
-"#,
-    );
-}
-
-#[test]
-fn inputs_and_surface_must_not_overlap() {
-    assert_refused(
-        r#"
-surface = ["train.py", "src/a.py"]
-metric = { name = "val_bpb", goal = "min" }
-[evaluate]
-run = "python3 train.py"
-budget = "5m"
-inputs = ["src"]
-"#,
-        r#"
-error: `src/a.py` is both surface and locked
-  --> overnight.toml:1:24
-   |
- 1 | surface = ["train.py", "src/a.py"]
-   |                        ^^^^^^^^^^
-   = hint: take it out of the surface, or out of `inputs` and `hidden` in [evaluate]
-
-error: `evaluate.inputs` is not yet supported
-  --> overnight.toml:6:1
-   |
- 6 | inputs = ["src"]
-   | ^^^^^^
-   = hint: commit what the evaluation needs, or name it by its absolute path
 "#,
     );
 }
