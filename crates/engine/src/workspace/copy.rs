@@ -66,10 +66,24 @@ impl Copy {
     /// databases where they are initialised; the others stay what they are in such a checkout, a pointer
     /// and an empty folder.
     pub fn lay_out(dir: &Path, user: &UserRepo, commit: ObjectId) -> Result<Copy, GitError> {
+        Copy::lay_out_without(dir, user, commit, &[])
+    }
+
+    /// The same, without some of its files: for whoever runs here they do not exist, and one that is made in such a
+    /// place is taken away like any other litter. Their folders stay.
+    pub fn lay_out_without(
+        dir: &Path,
+        user: &UserRepo,
+        commit: ObjectId,
+        left_out: &[String],
+    ) -> Result<Copy, GitError> {
         let data = object::read(&user.local(), commit, Kind::Commit)?;
         let committed = CommitRefIter::from_bytes(&data, commit.kind()).committer().and_then(|who| who.time());
         let mtime = committed.map_err(|error| GitError::Damaged { id: commit, what: error.to_string() })?.seconds;
-        let (tree, sources) = pristine::expected(user.shared(), user.workdir(), commit)?;
+        let (mut tree, sources) = pristine::expected(user.shared(), user.workdir(), commit)?;
+        for path in left_out {
+            tree.leave_out(Path::new(path));
+        }
 
         let (above, name) = match (dir.parent(), dir.file_name()) {
             (Some(above), Some(name)) => (above, name),

@@ -127,6 +127,23 @@ impl Folder {
         folder.nodes.insert(name.to_owned(), node);
     }
 
+    /// Takes a file out of what should be there.
+    pub fn leave_out(&mut self, path: &Path) {
+        let (Some(name), above) = (path.file_name(), path.parent().unwrap_or(Path::new(""))) else {
+            return;
+        };
+        let mut folder = self;
+        for part in above {
+            let Some(Node::Folder(inner)) = folder.nodes.get_mut(part) else {
+                return;
+            };
+            folder = inner;
+        }
+        if matches!(folder.nodes.get(name), Some(Node::File(_))) {
+            folder.nodes.remove(name);
+        }
+    }
+
     /// Replaces one file by surface contents, and finishes its folder; `None` when the tree has no such file.
     pub fn put_surface(
         &mut self,
