@@ -17,8 +17,6 @@ use crate::lock::{Holder, Lock, LockError};
 use crate::plans;
 use crate::workspace::{CommitPlan, Dirty, FileKind, GitError, ObjectId, Store, TreeFile, UserRepo, oid};
 
-/// How far the number of a plain `run` can be trusted: candidate code prints its own metric.
-pub const ASSURANCE: &str = "cooperative";
 /// What this version enforces while a trial runs.
 pub const SANDBOX: &str = "none";
 
@@ -317,7 +315,7 @@ fn facts(
         metric: spec.metric.clone(),
         evaluate: spec.evaluate.clone(),
         guards: spec.guards.clone(),
-        assurance: ASSURANCE.to_owned(),
+        assurance: spec.evaluate.assurance().name().to_owned(),
         sandbox: SANDBOX.to_owned(),
     })
 }

@@ -25,6 +25,21 @@ pub struct Measurement {
     pub usage: Usage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
+    /// What the command itself said of the metric, where a scorer had the word. Shown, and never compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Score>,
+    /// How the scorer fared; its numbers are those above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scorer: Option<Box<ScorerRan>>,
+}
+
+/// The facts of a scorer's run on a candidate's artifacts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScorerRan {
+    pub ending: Ending,
+    pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Output>,
 }
 
 /// What the whole process tree used.
@@ -43,6 +58,12 @@ pub struct Output {
 }
 
 impl Measurement {
+    /// How long the trial took, its scorer included.
+    pub fn wall(&self) -> Millis {
+        let scorer = self.scorer.as_ref().map_or(Millis(0), |scorer| scorer.usage.wall);
+        Millis(self.usage.wall.0 + scorer.0)
+    }
+
     /// A number by name, the engine's own measurements included.
     pub fn number(&self, name: &str) -> Option<Score> {
         match name {

@@ -1,10 +1,14 @@
 //! The real machine: slots in folders of their own, children through the keeper, git through the workspace.
 
+mod artifacts;
 mod capture;
+mod kept;
 mod place;
+mod score;
 mod trial;
 
 pub(crate) use capture::Capture;
+pub(crate) use kept::Kept;
 pub use place::{DISK_FLOOR, Room, free_bytes};
 pub(crate) use place::{Order, Place, Ran, describe, read_left};
 
@@ -15,6 +19,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use overnight_model::event::{AttemptFailure, Loss};
+use overnight_model::proposal::Contents;
 use overnight_model::{CommitId, ExperimentId, Slot, Spec, Timestamp};
 
 use crate::agent;
@@ -49,12 +54,30 @@ pub struct Local {
     sitting: HashMap<ExperimentId, usize>,
     arrivals: (Sender<Message>, Receiver<Message>),
     stops: Arc<Mutex<Stops>>,
+    kept: Arc<Kept>,
 }
 
-/// A place and the thread that works there, one piece of work after another.
+/// Where a thread works: a place for candidate code, and one beside it for a scorer, where candidate code is not.
+pub(crate) struct Spot {
+    pub(crate) place: Place,
+    pub(crate) bench: Option<Place>,
+}
+
+impl Spot {
+    fn tidy(&mut self, room: &Room) {
+        self.place.tidy(room);
+        if let Some(bench) = &mut self.bench {
+            bench.tidy(room);
+            // They may be large, and nobody reads them again.
+            let _ = crate::workspace::wipe(&bench.artifacts());
+        }
+    }
+}
+
+/// A spot and the thread that works there, one piece of work after another.
 struct Seat(Sender<Work>);
 
-type Work = Box<dyn FnOnce(&mut Place, &Room) -> Message + Send>;
+type Work = Box<dyn FnOnce(&mut Spot, &Room) -> Message + Send>;
 
 /// What workers send back.
 pub enum Message {
@@ -86,7 +109,8 @@ impl Local {
         let study = shop.spec.study.clone();
         let arrivals = mpsc::channel();
         let (slots, desks, sitting) = (HashMap::new(), Vec::new(), HashMap::new());
-        Local { shop, store, study, slots, desks, sitting, arrivals, stops: Arc::default() }
+        let kept = Arc::new(Kept::new(shop.dir.join("artifacts")));
+        Local { shop, store, study, slots, desks, sitting, arrivals, stops: Arc::default(), kept }
     }
 
     /// Where signals and other commands for the loop are sent.
@@ -94,43 +118,54 @@ impl Local {
         self.arrivals.0.clone()
     }
 
-    fn in_slot(&mut self, slot: Slot, work: impl FnOnce(&mut Place, &Room) -> Message + Send + 'static) {
+    fn in_slot(&mut self, slot: Slot, work: impl FnOnce(&mut Spot, &Room) -> Message + Send + 'static) {
         if !self.slots.contains_key(&slot) {
-            let seat = self.seat("slots", slot.0 as usize);
+            let number = slot.0.to_string();
+            let spec = &self.shop.spec;
+            let surface = || spec.surface.paths().map(ToOwned::to_owned).collect();
+            let bench = || Place::new(self.shop.dir.join("scorers").join(&number), surface());
+            let bench = spec.evaluate.score.as_ref().map(|_| bench());
+            let seat = self.seat(Spot { place: self.place("slots", &number), bench });
             self.slots.insert(slot, seat);
         }
         self.slots[&slot].work(Box::new(work));
     }
 
     /// Works at a desk where no agent sits.
-    fn at_desk(&mut self, experiment: ExperimentId, work: impl FnOnce(&mut Place, &Room) -> Message + Send + 'static) {
+    fn at_desk(&mut self, experiment: ExperimentId, work: impl FnOnce(&mut Spot, &Room) -> Message + Send + 'static) {
         let taken = |desk: &usize| self.sitting.values().any(|sitting| sitting == desk);
         let desk = (0..).find(|desk| !taken(desk)).unwrap_or(self.desks.len());
         if desk >= self.desks.len() {
-            self.desks.push(self.seat("desks", self.desks.len()));
+            let place = self.place("desks", &self.desks.len().to_string());
+            self.desks.push(self.seat(Spot { place, bench: None }));
         }
         self.sitting.insert(experiment, desk);
         self.desks[desk].work(Box::new(work));
     }
 
-    fn seat(&self, kind: &str, number: usize) -> Seat {
-        let place = Place::new(self.shop.dir.join(kind).join(number.to_string()));
-        Seat::new(place, Room { shop: self.shop.clone(), stops: StopHandle(self.stops.clone()) }, self.inbox())
+    /// A place for candidate code or an agent, where nobody sees what is hidden.
+    fn place(&self, kind: &str, number: &str) -> Place {
+        Place::new(self.shop.dir.join(kind).join(number), self.shop.spec.evaluate.hidden.clone())
+    }
+
+    fn seat(&self, spot: Spot) -> Seat {
+        let (shop, stops, kept) = (self.shop.clone(), StopHandle(self.stops.clone()), self.kept.clone());
+        Seat::new(spot, Room { shop, stops, kept }, self.inbox())
     }
 }
 
 impl Seat {
-    fn new(mut place: Place, room: Room, inbox: Sender<Message>) -> Seat {
+    fn new(mut spot: Spot, room: Room, inbox: Sender<Message>) -> Seat {
         let (orders, inbox_of_seat) = mpsc::channel::<Work>();
         std::thread::spawn(move || {
             for work in inbox_of_seat {
                 // A seat that dies of a bug must not leave the loop waiting for ever.
-                let message = catch_unwind(AssertUnwindSafe(|| work(&mut place, &room)))
+                let message = catch_unwind(AssertUnwindSafe(|| work(&mut spot, &room)))
                     .unwrap_or_else(|_| Message::Fault(Fault::Other("a worker panicked".into())));
                 // Nobody listens any more when the run has ended; then there is nobody to tell.
                 let _ = inbox.send(message);
                 // While others think or measure: the next one finds it ready.
-                place.tidy(&room);
+                spot.tidy(&room);
             }
         });
         Seat(orders)
@@ -175,18 +210,22 @@ impl Machine for Local {
 
     fn act(&mut self, action: Action) -> Result<(), Fault> {
         match action {
-            Action::Trial { trial, experiment, seed, slot, contents } => {
-                self.in_slot(slot, move |place, room| {
-                    let outcome = trial::run(place, room, seed, &contents);
+            Action::Trial { trial, experiment, seed, slot, contents, stakes } => {
+                let champion = stakes.champion.as_ref().map(Contents::id);
+                self.kept.retain(|id| Some(id) == champion.as_ref() || stakes.open.contains(id));
+                self.in_slot(slot, move |spot, room| {
+                    let outcome = trial::run(spot, room, seed, &contents, stakes.champion.as_ref());
                     settle(outcome, |outcome| match outcome {
-                        Ok((measurement, output)) => Arrival::TrialFinished { trial, experiment, measurement, output },
+                        Ok(trial::Done { measurement, output, scorer_output }) => {
+                            Arrival::TrialFinished { trial, experiment, measurement, output, scorer_output }
+                        }
                         Err(loss) => Arrival::TrialLost { trial, experiment, loss },
                     })
                 });
             }
             Action::Guard { experiment, guard, slot, command, contents } => {
-                self.in_slot(slot, move |place, room| {
-                    let outcome = trial::guard(place, room, &command, &contents);
+                self.in_slot(slot, move |spot, room| {
+                    let outcome = trial::guard(&mut spot.place, room, &command, &contents);
                     settle(outcome, |outcome| match outcome {
                         Ok((ending, usage, output)) => {
                             Arrival::GuardFinished { experiment, guard, ending, usage, output }
@@ -197,7 +236,7 @@ impl Machine for Local {
             }
             Action::Ask { experiment, brief, contents } => {
                 self.at_desk(experiment, move |desk, room| {
-                    let outcome = agent::command::ask(desk, room, brief, &contents);
+                    let outcome = agent::command::ask(&mut desk.place, room, brief, &contents);
                     settle(outcome, |outcome| match outcome {
                         Ok(agent::Answer::Proposal { contents, description, took, output }) => {
                             let edits = Vec::new();

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use overnight_model::event::Loss;
@@ -10,8 +12,9 @@ use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
 use overnight_model::{Ending, Millis};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
-use super::{Kind, Shop, StopHandle, Trouble};
+use super::{Kept, Kind, Shop, StopHandle, Trouble};
 use crate::dispatch::Fault;
 use crate::process::{self, Job, KeeperError, Stdin, Stream};
 use crate::workspace::{self, Copy, GitError};
@@ -26,11 +29,14 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct Room {
     pub(crate) shop: Shop,
     pub(crate) stops: StopHandle,
+    pub(crate) kept: Arc<Kept>,
 }
 
 /// One folder of the engine's own, used by one command after another; nothing of one is there for the next.
 pub(crate) struct Place {
     dir: PathBuf,
+    /// Files of the baseline that are not for whoever runs here.
+    left_out: Vec<String>,
     copy: Option<Copy>,
     /// Nothing has run here since it was made as new.
     is_tidy: bool,
@@ -43,8 +49,8 @@ pub(crate) struct Ran {
 }
 
 impl Place {
-    pub(crate) fn new(dir: PathBuf) -> Place {
-        Place { dir, copy: None, is_tidy: false }
+    pub(crate) fn new(dir: PathBuf, left_out: Vec<String>) -> Place {
+        Place { dir, left_out, copy: None, is_tidy: false }
     }
 
     /// Makes the place as new, with these contents in the surface.
@@ -66,7 +72,8 @@ impl Place {
     /// Takes away what a command left, so that the next one need not wait for it. What cannot be done here is done,
     /// and said, when the place is needed.
     pub(crate) fn tidy(&mut self, room: &Room) {
-        let surface: Vec<String> = room.shop.spec.surface.paths().map(ToOwned::to_owned).collect();
+        let mut surface: Vec<String> = room.shop.spec.surface.paths().map(ToOwned::to_owned).collect();
+        surface.retain(|path| !self.left_out.contains(path));
         let restored = self.copy.as_mut().map(|copy| copy.restore(&surface));
         self.is_tidy = matches!(restored, Some(Ok(_))) && self.empty_folders().is_ok();
     }
@@ -86,7 +93,7 @@ impl Place {
     fn lay_out(&mut self, room: &Room, contents: &Contents) -> Result<(), GitError> {
         if self.copy.is_none() {
             workspace::wipe(&self.dir)?;
-            self.copy = Some(Copy::lay_out(&self.tree(), &room.shop.user, room.shop.baseline)?);
+            self.copy = Some(Copy::lay_out_without(&self.tree(), &room.shop.user, room.shop.baseline, &self.left_out)?);
         }
         self.empty_folders()?;
         if let Some(copy) = &mut self.copy {
@@ -107,6 +114,17 @@ impl Place {
     /// The artifact folder.
     pub(crate) fn out(&self) -> PathBuf {
         self.dir.join("out")
+    }
+
+    /// The artifact folder as it was left, wherever its name leads by now.
+    pub(crate) fn open_out(&self) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::open(self.out(), flags, Mode::empty())
+    }
+
+    /// Where a scorer finds the artifacts of others.
+    pub(crate) fn artifacts(&self) -> PathBuf {
+        self.dir.join("artifacts")
     }
 
     pub(crate) fn tmp(&self) -> PathBuf {
@@ -194,7 +212,7 @@ pub fn free_bytes(dir: &Path) -> Option<u64> {
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-fn enough_room(dir: &Path) -> Result<(), Trouble> {
+pub(super) fn enough_room(dir: &Path) -> Result<(), Trouble> {
     match free_bytes(dir) {
         Some(free) if free < DISK_FLOOR => {
             Err(Trouble::Fault(Fault::Full { path: dir.to_owned(), free, needed: DISK_FLOOR }))

@@ -7,7 +7,7 @@ use diffy::patch_set::{ParseOptions, PatchSet};
 use overnight_engine::dispatch::Offer;
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::locate;
-use overnight_engine::open::{OnDirty, Opened};
+use overnight_engine::open::{OnDirty, Opened, SANDBOX};
 use overnight_engine::plans;
 use overnight_model::event::{Scope, StopReason};
 use overnight_model::proposal::{Contents, SurfaceBlob};
@@ -38,6 +38,9 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
         }
     };
     session.say(term::TIER_NONE);
+    for line in term::separation(session.opened.study.spec(), SANDBOX) {
+        session.say(line);
+    }
     session.say(&term::header_line(&session.opened.study.spec().metric.name));
     let slots = session.opened.study.spec().slots;
     let first = session.opened.study.state().next_experiment();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, locate};
-use overnight_engine::open::OnDirty;
+use overnight_engine::open::{OnDirty, SANDBOX};
 use overnight_engine::process::leave_terminal;
 use overnight_model::event::{Scope, StopReason};
 
@@ -40,6 +40,9 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     );
     session.say(&head);
     session.say(term::TIER_NONE);
+    for line in term::separation(spec, SANDBOX) {
+        session.say(line);
+    }
     session.say(&term::header_line(&metric.name));
     let study = study.clone();
     let Ended { reason, summary } = session.run(Scope::Loop { experiments: args.experiments }, slots, None)?;

@@ -76,7 +76,8 @@ impl Session {
                 process::Containment::Subreaper => "subreaper".to_owned(),
             },
         }));
-        let kill = spec.evaluate.kill;
+        let scorer = spec.evaluate.score.as_ref().map_or(Millis(0), |score| score.kill);
+        let kill = Millis(spec.evaluate.kill.0 + scorer.0);
         let shop = Shop {
             keeper,
             spec: Arc::new(spec),

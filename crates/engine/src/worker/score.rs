@@ -1,0 +1,193 @@
+//! The second half of a separated trial: a locked scorer, and what the candidate left, as data.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use overnight_model::event::Loss;
+use overnight_model::measure::{ScorerRan, Usage};
+use overnight_model::metric::{MetricError, Reader, settle};
+use overnight_model::proposal::{Contents, one_line};
+use overnight_model::scoring::{self, Ruling, Scored};
+use overnight_model::spec::{Scorer, Spec};
+use overnight_model::{Ending, Measurement, Seed};
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use super::artifacts::{self, Limits, NotTaken};
+use super::capture::Capture;
+use super::place::{Order, Place, Ran, Room, describe, enough_room, read_left};
+use super::trial::{Done, METRICS_FILE_LIMIT, Said, run_candidate, told};
+use super::{Kind, Spot, Trouble};
+use crate::dispatch::Captured;
+use crate::process::{Stdin, Stream};
+use crate::workspace;
+
+/// Enough of the end of a scorer's complaint to find its last line.
+const LAST_WORDS: usize = 4096;
+
+/// Scores what a candidate has just left in its place.
+pub(super) fn score(
+    spot: &mut Spot,
+    room: &Room,
+    seed: Seed,
+    contents: &Contents,
+    champion: Option<&Contents>,
+    said: Said,
+) -> Result<Done, Trouble> {
+    let (Some(scorer), Some(bench)) = (&room.shop.spec.evaluate.score, &mut spot.bench) else {
+        return Err(fault("there is no place for the scorer".to_owned()));
+    };
+    let Said { ran: Ran { ending, usage }, found, output, .. } = said;
+    let (claim, numbers, output) = (found.ok(), BTreeMap::new(), Some(output));
+    let mut measurement =
+        Measurement { ending, metric: None, problem: None, numbers, usage, output: None, claim, scorer: None };
+    if !measurement.ending.succeeded() {
+        return Ok(Done { measurement, output, scorer_output: None });
+    }
+    if let Some(what) = take_over(&spot.place, bench, room, &mut measurement.ending)? {
+        measurement.problem = measurement.ending.succeeded().then_some(MetricError::Artifacts { what });
+        return Ok(Done { measurement, output, scorer_output: None });
+    }
+    let (scored, usage, scorer_output) = run_scorer(bench, room, seed, scorer)?;
+    if scored.result().is_ok() {
+        // Without it a failure later costs one more run of the champion, and that is all.
+        let _ = room.kept.put(&contents.id(), &bench.artifacts());
+    }
+    let reference = match (scored.result(), champion) {
+        (Err(_), Some(champion)) => Some(on_champion(&mut spot.place, bench, room, seed, scorer, champion)?),
+        _ => None,
+    };
+    match scoring::rule(&scored, reference.as_ref()) {
+        Ruling::Measured(score) => measurement.metric = Some(score),
+        Ruling::Invalid(problem) => measurement.problem = Some(problem),
+        Ruling::Ours { what } => return Err(fault(what)),
+    }
+    measurement.numbers = scored.numbers;
+    measurement.scorer = Some(Box::new(ScorerRan { ending: scored.ending, usage, output: None }));
+    Ok(Done { measurement, output, scorer_output: Some(scorer_output) })
+}
+
+/// Makes the scorer's place as new, with the artifacts in it; says what is wrong with them otherwise.
+fn take_over(place: &Place, bench: &mut Place, room: &Room, ending: &mut Ending) -> Result<Option<String>, Trouble> {
+    let artifacts = as_new(bench, room)?;
+    let out = match place.open_out() {
+        Ok(out) => out,
+        Err(Errno::NOENT) => return Ok(Some("the artifact folder $OVERNIGHT_OUT is gone".to_owned())),
+        Err(Errno::LOOP | Errno::NOTDIR) => {
+            let kind = fs::symlink_metadata(place.out()).map_or(FileType::Unknown, |found| {
+                FileType::from_raw_mode(std::os::unix::fs::MetadataExt::mode(&found))
+            });
+            return Ok(Some(format!("the artifact folder $OVERNIGHT_OUT {}", artifacts::what_it_is(kind))));
+        }
+        Err(Errno::ACCESS) => return Ok(Some("the artifact folder $OVERNIGHT_OUT may not be read".to_owned())),
+        Err(error) => return Err(fault(format!("could not open the artifact folder: {error}"))),
+    };
+    match artifacts::collect(out.as_fd(), &artifacts, limits(&room.shop.spec)) {
+        Ok(()) => {
+            close(&artifacts)?;
+            Ok(None)
+        }
+        Err(NotTaken::Refused(what)) => Ok(Some(what)),
+        Err(NotTaken::Failed(error)) => {
+            let full = matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT));
+            workspace::wipe(&artifacts).map_err(|error| fault(describe(&error)))?;
+            if !full {
+                return Err(fault(format!("could not take over the artifacts: {error}")));
+            }
+            // What fits into the disk once and not twice is too much, and the candidate's own doing.
+            enough_room(&artifacts)?;
+            *ending = Ending::DiskFilled;
+            Ok(Some(error.to_string()))
+        }
+    }
+}
+
+/// Runs the scorer on what it took before. What is not kept is made again by the champion itself.
+fn on_champion(
+    place: &mut Place,
+    bench: &mut Place,
+    room: &Room,
+    seed: Seed,
+    scorer: &Scorer,
+    champion: &Contents,
+) -> Result<Scored, Trouble> {
+    let artifacts = as_new(bench, room)?;
+    if room.kept.copy_to(&champion.id(), &artifacts) {
+        close(&artifacts)?;
+    } else {
+        let Said { ran: Ran { mut ending, .. }, .. } = run_candidate(place, room, seed, champion)?;
+        let problem = match ending.succeeded() {
+            true => take_over(place, bench, room, &mut ending)?,
+            false => Some(ending.to_string()),
+        };
+        if let Some(what) = problem {
+            return Err(fault(format!("the scorer failed, and the champion leaves nothing to try it on: {what}")));
+        }
+    }
+    let (scored, ..) = run_scorer(bench, room, seed, scorer)?;
+    if scored.result().is_ok() {
+        let _ = room.kept.put(&champion.id(), &bench.artifacts());
+    }
+    Ok(scored)
+}
+
+fn run_scorer(bench: &Place, room: &Room, seed: Seed, scorer: &Scorer) -> Result<(Scored, Usage, Captured), Trouble> {
+    let spec = &room.shop.spec;
+    let metrics = bench.tmp().join("metrics.json");
+    let mut environment = told(bench, spec);
+    for (name, value) in [
+        ("OVERNIGHT_SEED", seed.0.to_string()),
+        ("OVERNIGHT_METRICS", metrics.to_string_lossy().into_owned()),
+        ("OVERNIGHT_ARTIFACTS", bench.artifacts().to_string_lossy().into_owned()),
+    ] {
+        environment.push((name.to_owned(), value));
+    }
+    let reader = || Reader::new(&spec.metric.name, spec.metric.pick);
+    let (mut stdout, mut stderr, mut capture) = (reader(), reader(), Capture::new());
+    let mut last = Capture::with_limits(0, LAST_WORDS);
+    let order = Order { command: scorer.run.clone(), environment, stdin: Stdin::Null, limit: scorer.kill };
+    let Ran { ending, usage } = bench.run(room, Kind::Evaluation, order, |stream, bytes| {
+        capture.feed(bytes);
+        match stream {
+            Stream::Stdout => stdout.feed(bytes),
+            Stream::Stderr => {
+                stderr.feed(bytes);
+                last.feed(bytes);
+            }
+        }
+    })?;
+    let file = read_left(&metrics, METRICS_FILE_LIMIT);
+    let (metric, numbers) =
+        settle(&spec.metric.name, spec.metric.pick, file.as_deref(), stdout.finish(), stderr.finish());
+    let last_words = last_line(&last.finish());
+    Ok((Scored { ending, metric, numbers, last_words }, usage, capture.finish()))
+}
+
+/// The scorer's place as new, with an empty folder for artifacts.
+fn as_new(bench: &mut Place, room: &Room) -> Result<PathBuf, Trouble> {
+    bench.fresh(room, &Contents(Vec::new()))?;
+    let artifacts = bench.artifacts();
+    workspace::empty(&artifacts).map_err(|error| fault(describe(&error)))?;
+    Ok(artifacts)
+}
+
+/// Takes the right to write off the folder itself; what is in it has none.
+fn close(artifacts: &Path) -> Result<(), Trouble> {
+    fs::set_permissions(artifacts, fs::Permissions::from_mode(0o555)).map_err(|error| fault(error.to_string()))
+}
+
+fn limits(spec: &Spec) -> Limits {
+    Limits { bytes: spec.sandbox.disk.unwrap_or(Limits::DEFAULT.bytes), ..Limits::DEFAULT }
+}
+
+fn last_line(said: &Captured) -> String {
+    let text = String::from_utf8_lossy(&said.kept);
+    one_line(text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(""))
+}
+
+fn fault(what: String) -> Trouble {
+    Trouble::Loss(Loss::Fault { what })
+}
