@@ -74,7 +74,8 @@ impl Taken {
     fn folder(&mut self, from: BorrowedFd<'_>, into: BorrowedFd<'_>, path: &str, depth: usize) -> Result<(), NotTaken> {
         for name in self.names(from, path)? {
             let path = join(path, &name);
-            let stat = rustix::fs::statat(from, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let stat = rustix::fs::statat(from, &name, AtFlags::SYMLINK_NOFOLLOW);
+            let stat = stat.map_err(|error| unreadable(&path, error))?;
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Directory if depth >= self.limits.depth => {
                     return refuse(&path, &format!("is more than {} folders deep", self.limits.depth));
@@ -84,7 +85,8 @@ impl Taken {
                     rustix::fs::mkdirat(into, &name, Mode::RWXU)?;
                     let made = open(into, &name, OFlags::DIRECTORY)?;
                     self.folder(inner.as_fd(), made.as_fd(), &path, depth + 1)?;
-                    rustix::fs::fchmod(&made, Mode::from_raw_mode(0o555))?;
+                    // Not read-only, or a person's `rm -rf` would stop at it.
+                    rustix::fs::fchmod(&made, Mode::from_raw_mode(0o755))?;
                 }
                 FileType::RegularFile => self.file(from, into, &name, &path)?,
                 other => return refuse(&path, what_it_is(other)),
@@ -124,7 +126,8 @@ impl Taken {
     /// The names in a folder, in order, so that the same artifacts are refused for the same reason.
     fn names(&mut self, folder: BorrowedFd<'_>, path: &str) -> Result<Vec<String>, NotTaken> {
         let mut names = Vec::new();
-        for entry in rustix::fs::Dir::read_from(folder)? {
+        // A folder can be opened and yet not be looked into.
+        for entry in rustix::fs::Dir::read_from(folder).map_err(|error| unreadable(path, error))? {
             let name: CString = entry?.file_name().to_owned();
             if matches!(name.as_bytes(), b"." | b"..") {
                 continue;
@@ -164,8 +167,10 @@ fn open(folder: BorrowedFd<'_>, name: &str, more: OFlags) -> Result<OwnedFd, Err
     }
 }
 
+/// What a candidate can bring about by itself is held against it.
 fn unreadable(path: &str, error: Errno) -> NotTaken {
     match error {
+        Errno::ACCESS if path.is_empty() => NotTaken::Refused("the artifact folder may not be read".to_owned()),
         Errno::ACCESS => NotTaken::Refused(format!("artifact `{}` may not be read", shown(path))),
         Errno::XDEV => NotTaken::Refused(format!("artifact `{}` is on another file system", shown(path))),
         error => error.into(),

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -34,8 +33,6 @@ impl Kept {
         stored.remove(id);
         workspace::wipe(&to).map_err(io::Error::other)?;
         fs::create_dir_all(&self.dir)?;
-        // Moving a folder writes its `..`, which takes the right to write in it.
-        fs::set_permissions(from, fs::Permissions::from_mode(0o755))?;
         fs::rename(from, &to)?;
         stored.insert(id.clone());
         Ok(())
@@ -80,7 +77,6 @@ mod tests {
             let from = dir.path().join("from");
             fs::create_dir(&from).unwrap();
             fs::write(from.join("x"), text).unwrap();
-            fs::set_permissions(&from, fs::Permissions::from_mode(0o555)).unwrap();
             kept.put(id, &from).unwrap();
         }
         let copied = |name: &str, id: &ContentId| {

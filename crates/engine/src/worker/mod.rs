@@ -60,16 +60,16 @@ pub struct Local {
 /// Where a thread works: a place for candidate code, and one beside it for a scorer, where candidate code is not.
 pub(crate) struct Spot {
     pub(crate) place: Place,
-    pub(crate) bench: Option<Place>,
+    pub(crate) booth: Option<Place>,
 }
 
 impl Spot {
     fn tidy(&mut self, room: &Room) {
         self.place.tidy(room);
-        if let Some(bench) = &mut self.bench {
-            bench.tidy(room);
+        if let Some(booth) = &mut self.booth {
+            booth.tidy(room);
             // They may be large, and nobody reads them again.
-            let _ = crate::workspace::wipe(&bench.artifacts());
+            let _ = crate::workspace::wipe(&booth.artifacts());
         }
     }
 }
@@ -121,11 +121,7 @@ impl Local {
     fn in_slot(&mut self, slot: Slot, work: impl FnOnce(&mut Spot, &Room) -> Message + Send + 'static) {
         if !self.slots.contains_key(&slot) {
             let number = slot.0.to_string();
-            let spec = &self.shop.spec;
-            let surface = || spec.surface.paths().map(ToOwned::to_owned).collect();
-            let bench = || Place::new(self.shop.dir.join("scorers").join(&number), surface());
-            let bench = spec.evaluate.score.as_ref().map(|_| bench());
-            let seat = self.seat(Spot { place: self.place("slots", &number), bench });
+            let seat = self.seat(Spot { place: self.place("slots", &number), booth: self.booth(&number) });
             self.slots.insert(slot, seat);
         }
         self.slots[&slot].work(Box::new(work));
@@ -137,7 +133,7 @@ impl Local {
         let desk = (0..).find(|desk| !taken(desk)).unwrap_or(self.desks.len());
         if desk >= self.desks.len() {
             let place = self.place("desks", &self.desks.len().to_string());
-            self.desks.push(self.seat(Spot { place, bench: None }));
+            self.desks.push(self.seat(Spot { place, booth: None }));
         }
         self.sitting.insert(experiment, desk);
         self.desks[desk].work(Box::new(work));
@@ -146,6 +142,13 @@ impl Local {
     /// A place for candidate code or an agent, where nobody sees what is hidden.
     fn place(&self, kind: &str, number: &str) -> Place {
         Place::new(self.shop.dir.join(kind).join(number), self.shop.spec.evaluate.hidden.clone())
+    }
+
+    /// A place for the scorer, where there is one and no candidate code.
+    fn booth(&self, number: &str) -> Option<Place> {
+        self.shop.spec.evaluate.score.as_ref()?;
+        let surface = self.shop.spec.surface.paths().map(ToOwned::to_owned).collect();
+        Some(Place::new(self.shop.dir.join("scorers").join(number), surface))
     }
 
     fn seat(&self, spot: Spot) -> Seat {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use overnight_model::event::Loss;
@@ -37,7 +37,7 @@ pub(super) fn score(
     champion: Option<&Contents>,
     said: Said,
 ) -> Result<Done, Trouble> {
-    let (Some(scorer), Some(bench)) = (&room.shop.spec.evaluate.score, &mut spot.bench) else {
+    let (Some(scorer), Some(booth)) = (&room.shop.spec.evaluate.score, &mut spot.booth) else {
         return Err(fault("there is no place for the scorer".to_owned()));
     };
     let Said { ran: Ran { ending, usage }, found, output, .. } = said;
@@ -47,17 +47,24 @@ pub(super) fn score(
     if !measurement.ending.succeeded() {
         return Ok(Done { measurement, output, scorer_output: None });
     }
-    if let Some(what) = take_over(&spot.place, bench, room, &mut measurement.ending)? {
-        measurement.problem = measurement.ending.succeeded().then_some(MetricError::Artifacts { what });
-        return Ok(Done { measurement, output, scorer_output: None });
+    match take_over(&spot.place, booth, room)? {
+        TakenOver::Whole => {}
+        TakenOver::Refused(what) => {
+            measurement.problem = Some(MetricError::Artifacts { what });
+            return Ok(Done { measurement, output, scorer_output: None });
+        }
+        TakenOver::FilledTheDisk => {
+            measurement.ending = Ending::DiskFilled;
+            return Ok(Done { measurement, output, scorer_output: None });
+        }
     }
-    let (scored, usage, scorer_output) = run_scorer(bench, room, seed, scorer)?;
+    let (scored, usage, scorer_output) = run_scorer(booth, room, seed, scorer)?;
     if scored.result().is_ok() {
         // Without it a failure later costs one more run of the champion, and that is all.
-        let _ = room.kept.put(&contents.id(), &bench.artifacts());
+        let _ = room.kept.put(&contents.id(), &booth.artifacts());
     }
     let reference = match (scored.result(), champion) {
-        (Err(_), Some(champion)) => Some(on_champion(&mut spot.place, bench, room, seed, scorer, champion)?),
+        (Err(_), Some(champion)) => Some(on_champion(&mut spot.place, booth, room, seed, scorer, champion)?),
         _ => None,
     };
     match scoring::rule(&scored, reference.as_ref()) {
@@ -70,37 +77,40 @@ pub(super) fn score(
     Ok(Done { measurement, output, scorer_output: Some(scorer_output) })
 }
 
-/// Makes the scorer's place as new, with the artifacts in it; says what is wrong with them otherwise.
-fn take_over(place: &Place, bench: &mut Place, room: &Room, ending: &mut Ending) -> Result<Option<String>, Trouble> {
-    let artifacts = as_new(bench, room)?;
+/// What became of the artifacts in a place.
+enum TakenOver {
+    Whole,
+    Refused(String),
+    /// They fit on the disk once and not twice, which is the candidate's own doing.
+    FilledTheDisk,
+}
+
+/// Makes the scorer's place as new, with the artifacts of another place in it.
+fn take_over(place: &Place, booth: &mut Place, room: &Room) -> Result<TakenOver, Trouble> {
+    let artifacts = as_new(booth, room)?;
+    let refused = |what: &str| Ok(TakenOver::Refused(format!("the artifact folder $OVERNIGHT_OUT {what}")));
     let out = match place.open_out() {
         Ok(out) => out,
-        Err(Errno::NOENT) => return Ok(Some("the artifact folder $OVERNIGHT_OUT is gone".to_owned())),
+        Err(Errno::NOENT) => return refused("is gone"),
+        Err(Errno::ACCESS) => return refused("may not be read"),
         Err(Errno::LOOP | Errno::NOTDIR) => {
-            let kind = fs::symlink_metadata(place.out()).map_or(FileType::Unknown, |found| {
-                FileType::from_raw_mode(std::os::unix::fs::MetadataExt::mode(&found))
-            });
-            return Ok(Some(format!("the artifact folder $OVERNIGHT_OUT {}", artifacts::what_it_is(kind))));
+            let found = fs::symlink_metadata(place.out());
+            let kind = found.map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.mode()));
+            return refused(artifacts::what_it_is(kind));
         }
-        Err(Errno::ACCESS) => return Ok(Some("the artifact folder $OVERNIGHT_OUT may not be read".to_owned())),
         Err(error) => return Err(fault(format!("could not open the artifact folder: {error}"))),
     };
     match artifacts::collect(out.as_fd(), &artifacts, limits(&room.shop.spec)) {
-        Ok(()) => {
-            close(&artifacts)?;
-            Ok(None)
-        }
-        Err(NotTaken::Refused(what)) => Ok(Some(what)),
+        Ok(()) => Ok(TakenOver::Whole),
+        Err(NotTaken::Refused(what)) => Ok(TakenOver::Refused(what)),
         Err(NotTaken::Failed(error)) => {
             let full = matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT));
             workspace::wipe(&artifacts).map_err(|error| fault(describe(&error)))?;
             if !full {
                 return Err(fault(format!("could not take over the artifacts: {error}")));
             }
-            // What fits into the disk once and not twice is too much, and the candidate's own doing.
             enough_room(&artifacts)?;
-            *ending = Ending::DiskFilled;
-            Ok(Some(error.to_string()))
+            Ok(TakenOver::FilledTheDisk)
         }
     }
 }
@@ -108,40 +118,42 @@ fn take_over(place: &Place, bench: &mut Place, room: &Room, ending: &mut Ending)
 /// Runs the scorer on what it took before. What is not kept is made again by the champion itself.
 fn on_champion(
     place: &mut Place,
-    bench: &mut Place,
+    booth: &mut Place,
     room: &Room,
     seed: Seed,
     scorer: &Scorer,
     champion: &Contents,
 ) -> Result<Scored, Trouble> {
-    let artifacts = as_new(bench, room)?;
-    if room.kept.copy_to(&champion.id(), &artifacts) {
-        close(&artifacts)?;
-    } else {
-        let Said { ran: Ran { mut ending, .. }, .. } = run_candidate(place, room, seed, champion)?;
-        let problem = match ending.succeeded() {
-            true => take_over(place, bench, room, &mut ending)?,
+    let artifacts = as_new(booth, room)?;
+    if !room.kept.copy_to(&champion.id(), &artifacts) {
+        let Said { ran: Ran { ending, .. }, .. } = run_candidate(place, room, seed, champion)?;
+        let nothing = match ending.succeeded() {
             false => Some(ending.to_string()),
+            true => match take_over(place, booth, room)? {
+                TakenOver::Whole => None,
+                TakenOver::Refused(what) => Some(what),
+                TakenOver::FilledTheDisk => Some(Ending::DiskFilled.to_string()),
+            },
         };
-        if let Some(what) = problem {
+        if let Some(what) = nothing {
             return Err(fault(format!("the scorer failed, and the champion leaves nothing to try it on: {what}")));
         }
     }
-    let (scored, ..) = run_scorer(bench, room, seed, scorer)?;
+    let (scored, ..) = run_scorer(booth, room, seed, scorer)?;
     if scored.result().is_ok() {
-        let _ = room.kept.put(&champion.id(), &bench.artifacts());
+        let _ = room.kept.put(&champion.id(), &booth.artifacts());
     }
     Ok(scored)
 }
 
-fn run_scorer(bench: &Place, room: &Room, seed: Seed, scorer: &Scorer) -> Result<(Scored, Usage, Captured), Trouble> {
+fn run_scorer(booth: &Place, room: &Room, seed: Seed, scorer: &Scorer) -> Result<(Scored, Usage, Captured), Trouble> {
     let spec = &room.shop.spec;
-    let metrics = bench.tmp().join("metrics.json");
-    let mut environment = told(bench, spec);
+    let metrics = booth.tmp().join("metrics.json");
+    let mut environment = told(booth, spec);
     for (name, value) in [
         ("OVERNIGHT_SEED", seed.0.to_string()),
         ("OVERNIGHT_METRICS", metrics.to_string_lossy().into_owned()),
-        ("OVERNIGHT_ARTIFACTS", bench.artifacts().to_string_lossy().into_owned()),
+        ("OVERNIGHT_ARTIFACTS", booth.artifacts().to_string_lossy().into_owned()),
     ] {
         environment.push((name.to_owned(), value));
     }
@@ -149,7 +161,8 @@ fn run_scorer(bench: &Place, room: &Room, seed: Seed, scorer: &Scorer) -> Result
     let (mut stdout, mut stderr, mut capture) = (reader(), reader(), Capture::new());
     let mut last = Capture::with_limits(0, LAST_WORDS);
     let order = Order { command: scorer.run.clone(), environment, stdin: Stdin::Null, limit: scorer.kill };
-    let Ran { ending, usage } = bench.run(room, Kind::Evaluation, order, |stream, bytes| {
+    allow(&booth.artifacts(), 0o555)?;
+    let ran = booth.run(room, Kind::Evaluation, order, |stream, bytes| {
         capture.feed(bytes);
         match stream {
             Stream::Stdout => stdout.feed(bytes),
@@ -158,7 +171,10 @@ fn run_scorer(bench: &Place, room: &Room, seed: Seed, scorer: &Scorer) -> Result
                 last.feed(bytes);
             }
         }
-    })?;
+    });
+    // Given back at once: a person's `rm -rf` would stop at it.
+    let _ = allow(&booth.artifacts(), 0o755);
+    let Ran { ending, usage } = ran?;
     let file = read_left(&metrics, METRICS_FILE_LIMIT);
     let (metric, numbers) =
         settle(&spec.metric.name, spec.metric.pick, file.as_deref(), stdout.finish(), stderr.finish());
@@ -167,16 +183,15 @@ fn run_scorer(bench: &Place, room: &Room, seed: Seed, scorer: &Scorer) -> Result
 }
 
 /// The scorer's place as new, with an empty folder for artifacts.
-fn as_new(bench: &mut Place, room: &Room) -> Result<PathBuf, Trouble> {
-    bench.fresh(room, &Contents(Vec::new()))?;
-    let artifacts = bench.artifacts();
+fn as_new(booth: &mut Place, room: &Room) -> Result<PathBuf, Trouble> {
+    booth.fresh(room, &Contents(Vec::new()))?;
+    let artifacts = booth.artifacts();
     workspace::empty(&artifacts).map_err(|error| fault(describe(&error)))?;
     Ok(artifacts)
 }
 
-/// Takes the right to write off the folder itself; what is in it has none.
-fn close(artifacts: &Path) -> Result<(), Trouble> {
-    fs::set_permissions(artifacts, fs::Permissions::from_mode(0o555)).map_err(|error| fault(error.to_string()))
+fn allow(artifacts: &Path, mode: u32) -> Result<(), Trouble> {
+    fs::set_permissions(artifacts, fs::Permissions::from_mode(mode)).map_err(|error| fault(error.to_string()))
 }
 
 fn limits(spec: &Spec) -> Limits {

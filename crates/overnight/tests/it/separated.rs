@@ -269,15 +269,35 @@ fn slots_score_side_by_side_and_let_go_of_what_they_kept() {
 }
 
 #[test]
-fn another_scorer_is_another_study() {
+fn another_way_to_make_the_number_is_another_study() {
     let repo = study(&["echo 4 > $OVERNIGHT_OUT/answer"]);
+    fs::write(repo.beside("data"), "").unwrap();
     repo.run(0);
-    repo.write("overnight.toml", &TRIPLET.replace("sh score.sh", "sh -e score.sh"));
-    repo.overnight(&["run", "--no-tui", "--experiments", "1"])
-        .ended(3)
-        .says("evaluate.score changed since this study began");
-    repo.write("overnight.toml", &TRIPLET.replace(", \"labels/**\"", ""));
-    repo.overnight(&["run", "--no-tui", "--experiments", "1"])
-        .ended(3)
-        .says("evaluate.hidden changed since this study began");
+    let add = |line: &str| TRIPLET.replace("[agent]", &format!("{line}\n[agent]"));
+    for (triplet, changed) in [
+        (TRIPLET.replace("sh score.sh", "sh -e score.sh"), "evaluate.score"),
+        (TRIPLET.replace(", \"labels/**\"", ""), "evaluate.hidden"),
+        (add("inputs = [\"../data\"]"), "evaluate.inputs"),
+        (add("prepare = \"true\""), "evaluate.prepare"),
+        (add("network = \"full\""), "evaluate.network"),
+        (add("warm = true"), "evaluate.warm"),
+    ] {
+        repo.write("overnight.toml", &triplet);
+        let ran = repo.overnight(&["run", "--no-tui", "--experiments", "1"]).ended(3);
+        ran.says(&format!("{changed} changed since this study began"));
+    }
+    repo.write("overnight.toml", &TRIPLET.replace("kill = \"20s\"", "kill = \"30s\""));
+    repo.run(1);
+}
+
+#[test]
+fn a_study_in_a_folder_hides_and_scores_its_own_files() {
+    let repo = Repo::empty();
+    let triplet = TRIPLET.replace("knobs.sh", "knobs.py");
+    repo.write("lab/overnight.toml", triplet.split("[agent]").next().unwrap()).write("lab/knobs.py", "x = 5\n");
+    repo.write("lab/run.sh", "ls labels/label score.sh; sed -n 's/^x = //p' knobs.py > $OVERNIGHT_OUT/answer\n");
+    repo.write("lab/score.sh", SCORE).write("lab/labels/label", "3\n").write("labels/label", "4\n").commit("base");
+    repo.ok(&["-C", "lab", "run", "--no-tui", "--experiments", "0"]);
+    repo.ok(&["-C", "lab", "status", "--json"]).says("\"metric\":4.0");
+    repo.ok(&["-C", "lab", "show", "0", "--output"]).says("cannot access 'labels/label'").says("'score.sh'");
 }
