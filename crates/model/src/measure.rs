@@ -74,3 +74,22 @@ impl Measurement {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_without_a_scorer_is_stored_as_it_always_was() {
+        let old = r#"{"ending":{"exited":{"code":0}},"metric":1.5,"usage":{"wall":10,"cpu":5,"peak_bytes":7}}"#;
+        let read: Measurement = serde_json::from_str(old).unwrap();
+        assert_eq!((read.claim, read.scorer.clone(), read.wall()), (None, None, Millis(10)));
+        assert_eq!(serde_json::to_string(&read).unwrap(), old);
+        let usage = Usage { wall: Millis(3), ..Usage::default() };
+        let scorer = Some(Box::new(ScorerRan { ending: read.ending.clone(), usage, output: None }));
+        let scored = Measurement { scorer, claim: Score::new(9.0), ..read };
+        let stored = serde_json::to_string(&scored).unwrap();
+        assert_eq!(serde_json::from_str::<Measurement>(&stored).unwrap(), scored);
+        assert_eq!((scored.wall(), scored.number("wall_s")), (Millis(13), Score::new(0.01)));
+    }
+}

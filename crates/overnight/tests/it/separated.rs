@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Json, Repo};
+use crate::support::{Json, Repo, until};
 
 const TRIPLET: &str = r#"surface = "knobs.sh"
 metric = { name = "loss", goal = "min" }
@@ -56,6 +56,13 @@ fn study(candidates: &[&str]) -> Repo {
 
 fn shown(repo: &Repo, experiment: u32) -> Json {
     serde_json::from_str(&repo.ok(&["show", &experiment.to_string(), "--json"]).stdout).unwrap()
+}
+
+/// Lets every `run` leave a mark outside, and counts them.
+fn count_runs(repo: &Repo) -> impl Fn() -> usize + use<> {
+    let marks = repo.beside("marks");
+    repo.write("run.sh", &format!("echo x >> {}\n{RUN}", marks.display())).commit("count");
+    move || fs::read_to_string(&marks).unwrap().lines().count()
 }
 
 #[track_caller]
@@ -175,7 +182,10 @@ fn the_limit_of_the_sandbox_is_the_limit_of_artifacts() {
 #[test]
 fn a_candidate_that_breaks_the_scorer_is_to_blame_and_the_champion_stands() {
     let repo = study(&["echo x > $OVERNIGHT_OUT/answer", "true", "echo 4 > $OVERNIGHT_OUT/answer"]);
+    let runs = count_runs(&repo);
     repo.run(3);
+    // Three of the baseline, one of each that broke the scorer, two of the keep: what was kept is not made again.
+    assert_eq!(runs(), 7);
     let reason = repo.experiment(1)["reason"].as_str().unwrap().to_owned();
     assert!(
         reason.starts_with("the scorer failed: exit code 3: ") && reason.contains("ValueError: no number: x"),
@@ -190,11 +200,15 @@ fn a_candidate_that_breaks_the_scorer_is_to_blame_and_the_champion_stands() {
 /// The engine that measured the champion is gone, and what it kept of the artifacts with it.
 #[test]
 fn a_later_run_makes_the_champions_artifacts_again_to_tell_who_is_to_blame() {
-    let repo = study(&["echo 4 > $OVERNIGHT_OUT/answer", "echo x > $OVERNIGHT_OUT/answer"]);
+    let candidates = ["echo 4 > $OVERNIGHT_OUT/answer", "echo x > $OVERNIGHT_OUT/answer", "true"];
+    let repo = study(&candidates);
+    let runs = count_runs(&repo);
     repo.run(1);
-    repo.run(1);
+    assert_eq!(runs(), 5);
+    repo.run(2);
+    assert_eq!(runs(), 8, "each of the two, and the champion once for both");
     let verdicts: Vec<_> = repo.verdicts().into_iter().map(|(verdict, _)| verdict).collect();
-    assert_eq!(verdicts, ["kept", "invalid_metric"]);
+    assert_eq!(verdicts, ["kept", "invalid_metric", "invalid_metric"]);
     repo.assert_sound();
 }
 
@@ -215,6 +229,28 @@ fn a_scorer_that_is_broken_for_everybody_is_nobodys_fault_but_ours() {
     fs::remove_file(repo.beside("count")).unwrap();
     repo.run(1);
     assert_eq!(repo.experiment(4)["verdict"], "kept");
+    repo.assert_sound();
+}
+
+#[test]
+fn an_engine_killed_while_the_scorer_runs_goes_on_with_a_fresh_trial() {
+    let repo = study(&["mkdir $OVERNIGHT_OUT/deep; echo 4 > $OVERNIGHT_OUT/answer"]);
+    let (started, go) = (repo.beside("started"), repo.beside("go"));
+    let wait = format!(
+        "grep -q 4 \"$OVERNIGHT_ARTIFACTS/answer\" && {{ touch {}; while ! test -e {}; do sleep 0.02; done; }}\n",
+        started.display(),
+        go.display()
+    );
+    repo.write("score.sh", &format!("{wait}{SCORE}")).commit("a slow scorer");
+    let engine = repo.start(&["run", "--no-tui", "--experiments", "1"]);
+    until("the scorer to be running", || started.exists());
+    engine.signal(rustix::process::Signal::KILL);
+    engine.wait();
+    until("everything of it to be gone", || repo.strays().is_empty());
+    fs::write(&go, "").unwrap();
+    repo.run(1);
+    assert_eq!(repo.experiment(1)["verdict"], "kept");
+    assert_eq!(repo.events("trial_lost"), 1);
     repo.assert_sound();
 }
 
