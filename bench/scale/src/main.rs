@@ -140,6 +140,8 @@ impl Generator {
             numbers: Default::default(),
             usage: Usage { wall: Millis(300_000), cpu: Millis(290_000), peak_bytes: 1 << 30 },
             output: None,
+            claim: None,
+            scorer: None,
         };
         self.now += 300_000;
         self.note(What::TrialFinished { trial: TrialId(id + 10), experiment: ExperimentId(id), measurement });

@@ -18,9 +18,6 @@ use crate::plans;
 use crate::sandbox::Found;
 use crate::workspace::{CommitPlan, Dirty, FileKind, GitError, ObjectId, Store, TreeFile, UserRepo, oid};
 
-/// How far the number of a plain `run` can be trusted: candidate code prints its own metric.
-pub const ASSURANCE: &str = "cooperative";
-
 /// What to do about files that differ from the commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDirty {
@@ -327,7 +324,7 @@ fn facts(
         metric: spec.metric.clone(),
         evaluate: spec.evaluate.clone(),
         guards: spec.guards.clone(),
-        assurance: ASSURANCE.to_owned(),
+        assurance: spec.evaluate.assurance().name().to_owned(),
         sandbox: tier.name().to_owned(),
     })
 }

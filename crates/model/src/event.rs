@@ -136,7 +136,11 @@ impl What {
                 blobs
             }
             What::AttemptFailed { output: found, .. } | What::GuardFinished { output: found, .. } => output_blob(found),
-            What::TrialFinished { measurement, .. } => output_blob(&measurement.output),
+            What::TrialFinished { measurement, .. } => {
+                let mut blobs = output_blob(&measurement.output);
+                blobs.extend(measurement.scorer.iter().flat_map(|scorer| output_blob(&scorer.output)));
+                blobs
+            }
             _ => Vec::new(),
         }
     }

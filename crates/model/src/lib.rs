@@ -11,6 +11,7 @@ pub mod judge;
 pub mod measure;
 pub mod metric;
 pub mod proposal;
+pub mod scoring;
 pub mod spec;
 pub mod stats;
 pub mod study;

@@ -5,7 +5,7 @@ use overnight_model::event::{AttemptFailure, Loss};
 use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
 use overnight_model::tuner::Edit;
-use overnight_model::{CommitId, Ending, ExperimentId, Measurement, Millis, Seed, Slot, Timestamp, TrialId};
+use overnight_model::{CommitId, ContentId, Ending, ExperimentId, Measurement, Millis, Seed, Slot, Timestamp, TrialId};
 use thiserror::Error;
 
 use crate::ledger::LedgerError;
@@ -41,8 +41,17 @@ pub trait Machine {
 #[expect(clippy::large_enum_variant, reason = "one is made at a time and moved once")]
 pub enum Action {
     Ask { experiment: ExperimentId, brief: Brief, contents: Contents },
-    Trial { trial: TrialId, experiment: ExperimentId, seed: Seed, slot: Slot, contents: Contents },
+    Trial { trial: TrialId, experiment: ExperimentId, seed: Seed, slot: Slot, contents: Contents, stakes: Stakes },
     Guard { experiment: ExperimentId, guard: u32, slot: Slot, command: String, contents: Contents },
+}
+
+/// Whose artifacts matter, where a scorer reads them; nobody's where there is none.
+#[derive(Debug, Default)]
+pub struct Stakes {
+    /// Who tells a scorer that is broken from a candidate that breaks it.
+    pub champion: Option<Contents>,
+    /// Who may still be champion.
+    pub open: Vec<ContentId>,
 }
 
 /// What the branch becomes.
@@ -76,6 +85,7 @@ pub enum Arrival {
         experiment: ExperimentId,
         measurement: Measurement,
         output: Option<Captured>,
+        scorer_output: Option<Captured>,
     },
     TrialLost {
         trial: TrialId,

@@ -3,7 +3,7 @@
 mod machine;
 mod message;
 
-pub use machine::{Action, Arrival, Captured, Fault, Keep, Machine};
+pub use machine::{Action, Arrival, Captured, Fault, Keep, Machine, Stakes};
 pub use message::{kept_message, proposal_message};
 
 use std::collections::{HashMap, VecDeque};
@@ -215,7 +215,8 @@ impl<M: Machine> Dispatch<M> {
             Step::Ask { experiment, .. } => return self.ask(experiment, arrived),
             Step::StartTrial { trial, experiment, seed, slot, .. } => {
                 let contents = self.contents_of(experiment)?;
-                self.machine.act(Action::Trial { trial, experiment, seed, slot, contents })?;
+                let stakes = self.stakes()?;
+                self.machine.act(Action::Trial { trial, experiment, seed, slot, contents, stakes })?;
             }
             Step::RunGuard { experiment, guard, slot } => {
                 let contents = self.contents_of(experiment)?;
@@ -358,6 +359,15 @@ impl<M: Machine> Dispatch<M> {
         Ok(Arrival::BranchAdvanced { experiment, from: champion, to })
     }
 
+    fn stakes(&self) -> Result<Stakes, Fault> {
+        let state = self.study.state();
+        if self.study.spec().evaluate.score.is_none() {
+            return Ok(Stakes::default());
+        }
+        let champion = state.champion.map(|champion| self.contents_of(champion)).transpose()?;
+        Ok(Stakes { champion, open: state.open().filter_map(|open| open.content.clone()).collect() })
+    }
+
     fn contents_of(&self, id: ExperimentId) -> Result<Contents, Fault> {
         let found = self.study.state().find(id).ok_or_else(|| Fault::lost("the experiment"))?;
         let read = |file: &proposal::SurfaceBlob| Ok((file.path.clone(), self.ledger.blob(&file.blob)?));
@@ -374,8 +384,11 @@ impl<M: Machine> Dispatch<M> {
                 What::AttemptFailed { experiment, failure, output: draft.keep(output) }
             }
             Arrival::AttemptLost { experiment } => What::AttemptLost { experiment },
-            Arrival::TrialFinished { trial, experiment, mut measurement, output } => {
+            Arrival::TrialFinished { trial, experiment, mut measurement, output, scorer_output } => {
                 measurement.output = draft.keep(output);
+                if let Some(scorer) = &mut measurement.scorer {
+                    scorer.output = draft.keep(scorer_output);
+                }
                 What::TrialFinished { trial, experiment, measurement }
             }
             Arrival::TrialLost { trial, experiment, loss } => What::TrialLost { trial, experiment, loss },

@@ -8,7 +8,8 @@ use std::fmt;
 /// read by nobody older and never written by them; old shapes are lifted on reading.
 ///
 /// - 1.0: events as tagged JSON, chained by SHA-256; rows and summary as projections.
-/// - 1.1: `evaluate` may hold `score`, `hidden`, `inputs`, `prepare`, `network` and `warm`.
+/// - 1.1: `evaluate` may hold `score`, `hidden`, `inputs`, `prepare`, `network` and `warm`; a measurement `claim` and
+///   `scorer`, and the problems `artifacts` and `scorer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,

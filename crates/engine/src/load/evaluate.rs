@@ -42,7 +42,7 @@ pub(super) fn read(
         problems.add(span, message, hint);
     }
     let env = env(problems, &section);
-    let score = score(problems, &section, budget);
+    let score = score(problems, &section, budget, surface);
     let prepare = prepare(problems, &section);
     let network = problems.network(&section, "network").unwrap_or_default();
     let warm = problems.boolean(&section, "warm").unwrap_or(false);
@@ -55,8 +55,19 @@ pub(super) fn read(
 }
 
 /// Reads `score`: a command, or one with a wall of its own.
-fn score(problems: &mut Collector<'_>, evaluate: &Section<'_>, budget: Option<Millis>) -> Option<Scorer> {
+fn score(
+    problems: &mut Collector<'_>,
+    evaluate: &Section<'_>,
+    budget: Option<Millis>,
+    surface: Option<&Surface>,
+) -> Option<Scorer> {
     let (run, section) = command(problems, evaluate, "score", "evaluate.score", "python3 score.py")?;
+    let mut words = run.split_whitespace().map(|word| word.trim_start_matches("./"));
+    if let Some(file) = words.find(|word| surface.is_some_and(|surface| surface.paths().any(|path| path == *word))) {
+        let hint = "let a locked file make the numbers, from what `run` left in $OVERNIGHT_OUT";
+        let message = format!("`{file}` is surface, and not there for the scorer");
+        problems.add(evaluate.get("score")?.span(), message, hint);
+    }
     let kill = section.and_then(|section| problems.duration(&section, "kill", "a scorer's wall"));
     let kill = kill.unwrap_or_else(|| Scorer::default_kill(budget.unwrap_or_default()));
     Some(Scorer { run, kill })

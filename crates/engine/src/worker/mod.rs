@@ -1,12 +1,16 @@
 //! The real machine: slots in folders of their own, children through the keeper, git through the workspace.
 
+mod artifacts;
 mod capture;
+mod kept;
 mod place;
+mod score;
 mod trial;
 
 pub(crate) use capture::Capture;
+pub(crate) use kept::Kept;
 pub use place::{DISK_FLOOR, Room, free_bytes};
-pub(crate) use place::{Left, Order, Place, Ran, describe};
+pub(crate) use place::{Left, Order, Place, Ran, Role, describe};
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,13 +19,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use overnight_model::event::{AttemptFailure, Loss};
+use overnight_model::proposal::Contents;
 use overnight_model::{CommitId, ExperimentId, Slot, Spec, Timestamp};
 
 use crate::agent;
 use crate::clock;
 use crate::dispatch::{Action, Arrival, Fault, Keep, Machine};
 use crate::process::{Keeper, Killer};
-use crate::sandbox::{Sandbox, SeatId};
+use crate::sandbox::Sandbox;
 use crate::workspace::{CommitPlan, GitError, ObjectId, Store, UserRepo, oid};
 
 /// What every worker needs to know.
@@ -51,12 +56,30 @@ pub struct Local {
     sitting: HashMap<ExperimentId, usize>,
     arrivals: (Sender<Message>, Receiver<Message>),
     stops: Arc<Mutex<Stops>>,
+    kept: Arc<Kept>,
 }
 
-/// A place and the thread that works there, one piece of work after another.
+/// Where a thread works: a place for candidate code, and one beside it for a scorer, where candidate code is not.
+pub(crate) struct Spot {
+    pub(crate) place: Place,
+    pub(crate) booth: Option<Place>,
+}
+
+impl Spot {
+    fn tidy(&mut self, room: &Room) {
+        self.place.tidy(room);
+        if let Some(booth) = &mut self.booth {
+            booth.tidy(room);
+            // They may be large, and nobody reads them again.
+            let _ = crate::workspace::wipe(&booth.artifacts());
+        }
+    }
+}
+
+/// A spot and the thread that works there, one piece of work after another.
 struct Seat(Sender<Work>);
 
-type Work = Box<dyn FnOnce(&mut Place, &Room) -> Message + Send>;
+type Work = Box<dyn FnOnce(&mut Spot, &Room) -> Message + Send>;
 
 /// What workers send back.
 pub enum Message {
@@ -88,7 +111,8 @@ impl Local {
         let study = shop.spec.study.clone();
         let arrivals = mpsc::channel();
         let (slots, desks, sitting) = (HashMap::new(), Vec::new(), HashMap::new());
-        Local { shop, store, study, slots, desks, sitting, arrivals, stops: Arc::default() }
+        let kept = Arc::new(Kept::new(shop.dir.join("artifacts")));
+        Local { shop, store, study, slots, desks, sitting, arrivals, stops: Arc::default(), kept }
     }
 
     /// Where signals and other commands for the loop are sent.
@@ -96,45 +120,57 @@ impl Local {
         self.arrivals.0.clone()
     }
 
-    fn in_slot(&mut self, slot: Slot, work: impl FnOnce(&mut Place, &Room) -> Message + Send + 'static) {
+    fn in_slot(&mut self, slot: Slot, work: impl FnOnce(&mut Spot, &Room) -> Message + Send + 'static) {
         if !self.slots.contains_key(&slot) {
-            let seat = self.seat(SeatId { is_desk: false, number: slot.0 });
+            let spot = Spot { place: self.place(Role::Candidate, slot.0), booth: self.booth(slot.0) };
+            let seat = self.seat(spot);
             self.slots.insert(slot, seat);
         }
         self.slots[&slot].work(Box::new(work));
     }
 
     /// Works at a desk where no agent sits.
-    fn at_desk(&mut self, experiment: ExperimentId, work: impl FnOnce(&mut Place, &Room) -> Message + Send + 'static) {
+    fn at_desk(&mut self, experiment: ExperimentId, work: impl FnOnce(&mut Spot, &Room) -> Message + Send + 'static) {
         let taken = |desk: &usize| self.sitting.values().any(|sitting| sitting == desk);
         let desk = (0..).find(|desk| !taken(desk)).unwrap_or(self.desks.len());
         if desk >= self.desks.len() {
-            let number = self.desks.len() as u32;
-            self.desks.push(self.seat(SeatId { is_desk: true, number }));
+            let place = self.place(Role::Agent, self.desks.len() as u32);
+            self.desks.push(self.seat(Spot { place, booth: None }));
         }
         self.sitting.insert(experiment, desk);
         self.desks[desk].work(Box::new(work));
     }
 
-    fn seat(&self, seat: SeatId) -> Seat {
-        let kind = if seat.is_desk { "desks" } else { "slots" };
-        let place = Place::new(self.shop.dir.join(kind).join(seat.number.to_string()), seat);
-        Seat::new(place, Room { shop: self.shop.clone(), stops: StopHandle(self.stops.clone()) }, self.inbox())
+    /// A place for candidate code or an agent, where nobody sees what is hidden.
+    fn place(&self, role: Role, number: u32) -> Place {
+        Place::new(&self.shop.dir, role, number, self.shop.spec.evaluate.hidden.clone())
+    }
+
+    /// A place for the scorer, where there is one and no candidate code.
+    fn booth(&self, number: u32) -> Option<Place> {
+        self.shop.spec.evaluate.score.as_ref()?;
+        let surface = self.shop.spec.surface.paths().map(ToOwned::to_owned).collect();
+        Some(Place::new(&self.shop.dir, Role::Scorer, number, surface))
+    }
+
+    fn seat(&self, spot: Spot) -> Seat {
+        let (shop, stops, kept) = (self.shop.clone(), StopHandle(self.stops.clone()), self.kept.clone());
+        Seat::new(spot, Room { shop, stops, kept }, self.inbox())
     }
 }
 
 impl Seat {
-    fn new(mut place: Place, room: Room, inbox: Sender<Message>) -> Seat {
+    fn new(mut spot: Spot, room: Room, inbox: Sender<Message>) -> Seat {
         let (orders, inbox_of_seat) = mpsc::channel::<Work>();
         std::thread::spawn(move || {
             for work in inbox_of_seat {
                 // A seat that dies of a bug must not leave the loop waiting for ever.
-                let message = catch_unwind(AssertUnwindSafe(|| work(&mut place, &room)))
+                let message = catch_unwind(AssertUnwindSafe(|| work(&mut spot, &room)))
                     .unwrap_or_else(|_| Message::Fault(Fault::Other("a worker panicked".into())));
                 // Nobody listens any more when the run has ended; then there is nobody to tell.
                 let _ = inbox.send(message);
                 // While others think or measure: the next one finds it ready.
-                place.tidy(&room);
+                spot.tidy(&room);
             }
         });
         Seat(orders)
@@ -179,18 +215,22 @@ impl Machine for Local {
 
     fn act(&mut self, action: Action) -> Result<(), Fault> {
         match action {
-            Action::Trial { trial, experiment, seed, slot, contents } => {
-                self.in_slot(slot, move |place, room| {
-                    let outcome = trial::run(place, room, seed, &contents);
+            Action::Trial { trial, experiment, seed, slot, contents, stakes } => {
+                let champion = stakes.champion.as_ref().map(Contents::id);
+                self.kept.retain(|id| Some(id) == champion.as_ref() || stakes.open.contains(id));
+                self.in_slot(slot, move |spot, room| {
+                    let outcome = trial::run(spot, room, seed, &contents, stakes.champion.as_ref());
                     settle(outcome, |outcome| match outcome {
-                        Ok((measurement, output)) => Arrival::TrialFinished { trial, experiment, measurement, output },
+                        Ok(trial::Done { measurement, output, scorer_output }) => {
+                            Arrival::TrialFinished { trial, experiment, measurement, output, scorer_output }
+                        }
                         Err(loss) => Arrival::TrialLost { trial, experiment, loss },
                     })
                 });
             }
             Action::Guard { experiment, guard, slot, command, contents } => {
-                self.in_slot(slot, move |place, room| {
-                    let outcome = trial::guard(place, room, &command, &contents);
+                self.in_slot(slot, move |spot, room| {
+                    let outcome = trial::guard(&mut spot.place, room, &command, &contents);
                     settle(outcome, |outcome| match outcome {
                         Ok((ending, usage, output)) => {
                             Arrival::GuardFinished { experiment, guard, ending, usage, output }
@@ -201,7 +241,7 @@ impl Machine for Local {
             }
             Action::Ask { experiment, brief, contents } => {
                 self.at_desk(experiment, move |desk, room| {
-                    let outcome = agent::command::ask(desk, room, brief, &contents);
+                    let outcome = agent::command::ask(&mut desk.place, room, brief, &contents);
                     settle(outcome, |outcome| match outcome {
                         Ok(agent::Answer::Proposal { contents, description, took, output }) => {
                             let edits = Vec::new();

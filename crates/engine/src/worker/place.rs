@@ -7,6 +7,7 @@ use std::fs;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use overnight_model::event::Loss;
@@ -14,8 +15,9 @@ use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
 use overnight_model::{Ending, Millis};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
-use super::{Kind, Shop, StopHandle, Trouble};
+use super::{Kept, Kind, Shop, StopHandle, Trouble};
 use crate::clock;
 use crate::dispatch::Fault;
 use crate::process::{self, Job, KeeperError, Stdin, Stream};
@@ -35,17 +37,39 @@ const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
 pub struct Room {
     pub(crate) shop: Shop,
     pub(crate) stops: StopHandle,
+    pub(crate) kept: Arc<Kept>,
 }
 
 /// One folder of the engine's own, used by one command after another; nothing of one is there for the next.
 pub(crate) struct Place {
     dir: PathBuf,
-    seat: SeatId,
+    role: Role,
+    number: u32,
+    /// Files of the baseline that are not for whoever runs here.
+    left_out: Vec<String>,
     copy: Option<Copy>,
     /// What is in the surface, where there is no copy to hold it.
     contents: Contents,
     /// Nothing has run here since it was made as new.
     is_tidy: bool,
+}
+
+/// Who runs in a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Candidate,
+    Scorer,
+    Agent,
+}
+
+impl Role {
+    fn folder(self) -> &'static str {
+        match self {
+            Role::Candidate => "slots",
+            Role::Scorer => "scorers",
+            Role::Agent => "desks",
+        }
+    }
 }
 
 /// How a command in a place ended, and what it used.
@@ -56,10 +80,9 @@ pub(crate) struct Ran {
 }
 
 /// Folders as a command left them. None is there where they are gone by now.
-#[derive(Default)]
 pub(crate) struct Left {
-    /// The artifacts.
-    pub(crate) out: Option<OwnedFd>,
+    /// The artifacts, or why they cannot be had.
+    pub(crate) out: Result<OwnedFd, Errno>,
     /// Metrics, or a note.
     pub(crate) said: Option<OwnedFd>,
     /// What an agent changed of the tree, where that is a layer of its own.
@@ -67,8 +90,9 @@ pub(crate) struct Left {
 }
 
 impl Place {
-    pub(crate) fn new(dir: PathBuf, seat: SeatId) -> Place {
-        Place { dir, seat, copy: None, contents: Contents(Vec::new()), is_tidy: false }
+    pub(crate) fn new(study: &Path, role: Role, number: u32, left_out: Vec<String>) -> Place {
+        let dir = study.join(role.folder()).join(number.to_string());
+        Place { dir, role, number, left_out, copy: None, contents: Contents(Vec::new()), is_tidy: false }
     }
 
     /// Makes the place as new, with these contents in the surface.
@@ -100,7 +124,8 @@ impl Place {
             }
             return;
         }
-        let surface: Vec<String> = room.shop.spec.surface.paths().map(ToOwned::to_owned).collect();
+        let mut surface: Vec<String> = room.shop.spec.surface.paths().map(ToOwned::to_owned).collect();
+        surface.retain(|path| !self.left_out.contains(path));
         let restored = self.copy.as_mut().map(|copy| copy.restore(&surface));
         self.is_tidy = matches!(restored, Some(Ok(_))) && self.empty_folders().is_ok();
     }
@@ -120,7 +145,7 @@ impl Place {
     fn lay_out(&mut self, room: &Room, contents: &Contents) -> Result<(), GitError> {
         if self.copy.is_none() {
             workspace::wipe(&self.dir)?;
-            self.copy = Some(Copy::lay_out(&self.tree(), &room.shop.user, room.shop.baseline)?);
+            self.copy = Some(Copy::lay_out_without(&self.tree(), &room.shop.user, room.shop.baseline, &self.left_out)?);
         }
         self.empty_folders()?;
         if let Some(copy) = &mut self.copy {
@@ -138,8 +163,13 @@ impl Place {
         self.dir.join("tree")
     }
 
-    fn out(&self) -> PathBuf {
+    pub(crate) fn out(&self) -> PathBuf {
         self.dir.join("out")
+    }
+
+    /// Where a scorer finds the artifacts of others, on the host.
+    pub(crate) fn artifacts(&self) -> PathBuf {
+        self.dir.join("artifacts")
     }
 
     fn tmp(&self) -> PathBuf {
@@ -156,6 +186,14 @@ impl Place {
         match room.shop.sandbox.standard() {
             Some(_) => sandbox::OUT.into(),
             None => self.out(),
+        }
+    }
+
+    /// The artifacts of others, as a scorer sees them.
+    pub(crate) fn seen_artifacts(&self, room: &Room) -> PathBuf {
+        match room.shop.sandbox.standard() {
+            Some(_) => sandbox::ARTIFACTS.into(),
+            None => self.artifacts(),
         }
     }
 
@@ -180,7 +218,7 @@ impl Place {
         let (sandbox, tree) = match room.shop.sandbox.standard() {
             Some(standard) => {
                 env.push(("TMPDIR".to_owned(), "/tmp".to_owned()));
-                (self.view(standard, kind)?, standard.tree().to_owned())
+                (self.view(standard)?, standard.tree().to_owned())
             }
             None => {
                 env.push(("TMPDIR".to_owned(), self.tmp().to_string_lossy().into_owned()));
@@ -242,26 +280,30 @@ impl Place {
         let left = match room.shop.sandbox.standard() {
             Some(_) => {
                 let mut left = left.into_iter();
-                Left { out: left.next(), said: left.next(), tree: left.next() }
+                Left { out: left.next().ok_or(Errno::NOENT), said: left.next(), tree: left.next() }
             }
-            None => Left { out: open_folder(&self.out()), said: open_folder(&self.tmp()), tree: None },
+            None => Left { out: open_folder(&self.out()), said: open_folder(&self.tmp()).ok(), tree: None },
         };
         Ok(Ran { ending, usage, left })
     }
 
-    fn view(&self, standard: &Standard, kind: Kind) -> Result<process::Sandbox, Trouble> {
+    fn view(&self, standard: &Standard) -> Result<process::Sandbox, Trouble> {
         let fault = |error: GitError| Trouble::Loss(Loss::Fault { what: describe(&error) });
         let disk = self.layer();
         if !standard.in_memory() {
             workspace::wipe(&disk).map_err(fault)?;
             workspace::empty(&disk).map_err(fault)?;
         }
-        let phase = match kind {
-            Kind::Agent => Phase::Agent,
-            Kind::Evaluation => Phase::Run,
+        let artifacts = self.artifacts();
+        let phase = match self.role {
+            Role::Candidate => Phase::Run,
+            Role::Agent => Phase::Agent,
+            Role::Scorer => Phase::Score { artifacts: &artifacts },
         };
+        // A candidate and its scorer take turns, so they may share a user.
+        let seat = SeatId { is_desk: self.role == Role::Agent, number: self.number };
         let mtime = clock::now().0 / 1000;
-        Ok(process::Sandbox::View(Box::new(standard.view(phase, self.seat, &self.contents, mtime, &disk))))
+        Ok(process::Sandbox::View(Box::new(standard.view(phase, seat, &self.contents, mtime, &disk))))
     }
 }
 
@@ -301,9 +343,9 @@ fn read_left(folder: BorrowedFd<'_>, name: &str, max: u64) -> Option<Vec<u8>> {
 }
 
 /// A folder that is where it should be, and no link to another.
-fn open_folder(path: &Path) -> Option<OwnedFd> {
+fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::open(path, flags, Mode::empty()).ok()
+    rustix::fs::open(path, flags, Mode::empty())
 }
 
 /// Free space for the engine's folder, or for the nearest folder above it that exists.
@@ -313,7 +355,7 @@ pub fn free_bytes(dir: &Path) -> Option<u64> {
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-fn enough_room(dir: &Path) -> Result<(), Trouble> {
+pub(super) fn enough_room(dir: &Path) -> Result<(), Trouble> {
     match free_bytes(dir) {
         Some(free) if free < DISK_FLOOR => {
             Err(Trouble::Fault(Fault::Full { path: dir.to_owned(), free, needed: DISK_FLOOR }))

@@ -1,27 +1,62 @@
-//! One trial: a command in a fresh place, measured, its numbers read by fixed rules.
+//! One trial: a command in a fresh place, measured, its numbers read by fixed rules, or left to a scorer.
+
+use std::collections::BTreeMap;
 
 use overnight_model::measure::Usage;
-use overnight_model::metric::{self, Reader};
+use overnight_model::metric::{self, MetricError, Reader};
 use overnight_model::proposal::Contents;
-use overnight_model::{Ending, Measurement, Seed};
+use overnight_model::{Ending, Measurement, Score, Seed};
 
 use super::capture::Capture;
 use super::place::{Order, Place, Ran, Room};
-use super::{Kind, Trouble};
+use super::{Kind, Spot, Trouble, score};
 use crate::dispatch::Captured;
 use crate::process::{Stdin, Stream};
 
 /// More numbers than this is not a metrics file.
-const METRICS_FILE_LIMIT: u64 = 1024 * 1024;
-const METRICS_FILE: &str = "metrics.json";
+pub(super) const METRICS_FILE_LIMIT: u64 = 1024 * 1024;
+pub(super) const METRICS_FILE: &str = "metrics.json";
+
+/// A trial that came to its end, with what was printed in it.
+pub(super) struct Done {
+    pub(super) measurement: Measurement,
+    pub(super) output: Option<Captured>,
+    pub(super) scorer_output: Option<Captured>,
+}
+
+/// How `run` ended, and what it said.
+pub(super) struct Said {
+    pub(super) ran: Ran,
+    pub(super) found: Result<Score, MetricError>,
+    pub(super) numbers: BTreeMap<String, Score>,
+    pub(super) output: Captured,
+}
 
 /// Runs the evaluation once.
 pub(super) fn run(
-    place: &mut Place,
+    spot: &mut Spot,
     room: &Room,
     seed: Seed,
     contents: &Contents,
-) -> Result<(Measurement, Option<Captured>), Trouble> {
+    champion: Option<&Contents>,
+) -> Result<Done, Trouble> {
+    let said = run_candidate(&mut spot.place, room, seed, contents)?;
+    if room.shop.spec.evaluate.score.is_some() {
+        return score::score(spot, room, seed, contents, champion, said);
+    }
+    let Said { ran: Ran { ending, usage, left: _ }, found, numbers, output } = said;
+    // Whatever a failed command printed is a claim, not a measurement.
+    let (metric, problem) = match (ending.succeeded(), found) {
+        (true, Ok(score)) => (Some(score), None),
+        (true, Err(problem)) => (None, Some(problem)),
+        (false, _) => (None, None),
+    };
+    let measurement = Measurement { ending, metric, problem, numbers, usage, output: None, claim: None, scorer: None };
+    Ok(Done { measurement, output: Some(output), scorer_output: None })
+}
+
+/// Runs the candidate's part of it.
+pub(super) fn run_candidate(place: &mut Place, room: &Room, seed: Seed, contents: &Contents) -> Result<Said, Trouble> {
     place.fresh(room, contents)?;
     let spec = &room.shop.spec;
     let metrics = place.seen_said(room).join(METRICS_FILE);
@@ -32,24 +67,17 @@ pub(super) fn run(
     let (mut stdout, mut stderr, mut capture) = (reader(), reader(), Capture::new());
     let order =
         Order { command: spec.evaluate.run.clone(), environment, stdin: Stdin::Null, limit: spec.evaluate.kill };
-    let Ran { ending, usage, left } = place.run(room, Kind::Evaluation, order, |stream, bytes| {
+    let ran = place.run(room, Kind::Evaluation, order, |stream, bytes| {
         capture.feed(bytes);
         match stream {
             Stream::Stdout => stdout.feed(bytes),
             Stream::Stderr => stderr.feed(bytes),
         }
     })?;
-    let file = left.read_said(METRICS_FILE, METRICS_FILE_LIMIT);
+    let file = ran.left.read_said(METRICS_FILE, METRICS_FILE_LIMIT);
     let (found, numbers) =
         metric::settle(&spec.metric.name, spec.metric.pick, file.as_deref(), stdout.finish(), stderr.finish());
-    // Whatever a failed command printed is a claim, not a measurement.
-    let (metric, problem) = match (ending.succeeded(), found) {
-        (true, Ok(score)) => (Some(score), None),
-        (true, Err(problem)) => (None, Some(problem)),
-        (false, _) => (None, None),
-    };
-    let measurement = Measurement { ending, metric, problem, numbers, usage, output: None };
-    Ok((measurement, Some(capture.finish())))
+    Ok(Said { ran, found, numbers, output: capture.finish() })
 }
 
 /// Runs a guard's command; only its exit code counts.
@@ -73,7 +101,7 @@ pub(super) fn guard(
 }
 
 /// What an evaluation is told in its environment, seed and metrics file aside.
-fn told(place: &Place, room: &Room) -> Vec<(String, String)> {
+pub(super) fn told(place: &Place, room: &Room) -> Vec<(String, String)> {
     let spec = &room.shop.spec;
     let mut environment: Vec<_> = spec.evaluate.env.clone().into_iter().collect();
     environment.push(("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string()));

@@ -51,6 +51,11 @@ pub enum MetricError {
     Conflict { name: String, first: f64, second: f64 },
     #[error("the file $OVERNIGHT_METRICS is not a JSON object of numbers: {cause}")]
     BadFile { cause: String },
+    /// What the command left cannot be handed to a scorer.
+    #[error("{what}")]
+    Artifacts { what: String },
+    #[error("the scorer failed: {what}")]
+    Scorer { what: String },
 }
 
 /// Puts the sources in order: the file, then stdout, then stderr where stdout says nothing of the metric.

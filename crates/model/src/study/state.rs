@@ -121,7 +121,7 @@ impl State {
                 self.with_any(running.experiment, |found| {
                     found.in_flight = found.in_flight.saturating_sub(1);
                     found.faults = 0;
-                    found.seconds.0 += measurement.usage.wall.0;
+                    found.seconds.0 += measurement.wall().0;
                     found.trials.push(Trial { id: *trial, purpose, seed, measurement: measurement.clone() });
                 });
             }

@@ -7,6 +7,7 @@ use crate::ending::Ending;
 use crate::event::{AttemptFailure, Judged, Loss, Proposed, Purpose, RunFacts, Scope, SegmentFacts, StopReason, What};
 use crate::id::{BlobId, CommitId, ExperimentId, Segment, Slot, TrialId};
 use crate::measure::{Measurement, Usage};
+use crate::metric::MetricError;
 use crate::proposal::{SurfaceBlob, content_id};
 use crate::spec::{
     AgentKind, AgentSpec, Check, Evaluate, Guard, Limits, Metric, Network, Part, Patience, Pick, SandboxSpec, Surface,
@@ -63,8 +64,16 @@ fn surface(text: &str) -> Vec<SurfaceBlob> {
 }
 
 fn measured(metric: Option<f64>) -> Measurement {
-    let (ending, metric) = (Ending::Exited { code: 0 }, metric.map(score));
-    Measurement { ending, metric, problem: None, numbers: BTreeMap::new(), usage: Usage::default(), output: None }
+    Measurement {
+        ending: Ending::Exited { code: 0 },
+        metric: metric.map(score),
+        problem: None,
+        numbers: BTreeMap::new(),
+        usage: Usage::default(),
+        output: None,
+        claim: None,
+        scorer: None,
+    }
 }
 
 impl Driver {
@@ -445,6 +454,23 @@ fn a_failed_trial_is_broken_whatever_it_printed() {
         driver.finish(started, Measurement { ending, ..measured(None) });
         assert_eq!(driver.verdict().0, expected);
     }
+}
+
+#[test]
+fn a_claim_is_shown_and_never_compared() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    driver.propose("it says that it is wonderful");
+    let started = driver.start_trial();
+    driver.finish(started, Measurement { claim: Some(score(-100.0)), ..measured(Some(2.0)) });
+    assert_eq!(driver.verdict(), (Verdict::Discarded, Reason::NotBetter { gain: -1.0 }));
+
+    driver.propose("it says so and leaves nothing to score");
+    let started = driver.start_trial();
+    let error = MetricError::Artifacts { what: "artifact `x` is a symbolic link".into() };
+    let measurement = Measurement { claim: Some(score(-100.0)), problem: Some(error.clone()), ..measured(None) };
+    assert_eq!(measurement.number("loss"), None);
+    driver.finish(started, measurement);
+    assert_eq!(driver.verdict(), (Verdict::InvalidMetric, Reason::Metric { error }));
 }
 
 #[test]

@@ -38,6 +38,9 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
         }
     };
     session.say(term::tier_line(session.opened.found.tier));
+    for line in term::separation(session.opened.study.spec(), session.opened.found.tier) {
+        session.say(line);
+    }
     session.say(&term::header_line(&session.opened.study.spec().metric.name));
     let slots = session.opened.study.spec().slots;
     let first = session.opened.study.state().next_experiment();

@@ -40,6 +40,9 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     );
     session.say(&head);
     session.say(term::tier_line(session.opened.found.tier));
+    for line in term::separation(spec, session.opened.found.tier) {
+        session.say(line);
+    }
     session.say(&term::header_line(&metric.name));
     let study = study.clone();
     let Ended { reason, summary } = session.run(Scope::Loop { experiments: args.experiments }, slots, None)?;

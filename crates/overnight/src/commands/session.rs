@@ -91,7 +91,8 @@ impl Session {
             executables: executables(&user, baseline).map_err(Fault::from)?,
         };
         let walls = Sandbox::set_up(&found, &wanted, &user, baseline).map_err(Fault::from)?;
-        let kill = spec.evaluate.kill;
+        let scorer = spec.evaluate.score.as_ref().map_or(Millis(0), |score| score.kill);
+        let kill = Millis(spec.evaluate.kill.0 + scorer.0);
         let shop = Shop {
             keeper,
             spec: Arc::new(spec),

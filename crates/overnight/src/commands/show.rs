@@ -122,10 +122,11 @@ fn trial_lines(events: &[StoredEvent]) -> Vec<String> {
         };
         let (purpose, seed) = started.map_or(("trial", 0), |(purpose, seed)| (purpose_name(purpose), seed));
         lines.push(format!(
-            "  trial {trial:<5} {purpose:<9} {result:>12}  seed {seed} · {:.3} s wall · {:.3} s cpu · {:.1} MB peak",
+            "  trial {trial:<5} {purpose:<9} {result:>12}  seed {seed} · {:.3} s wall · {:.3} s cpu · {:.1} MB peak{}",
             wall.as_secs(),
             cpu.as_secs(),
-            peak_bytes as f64 / 1e6
+            peak_bytes as f64 / 1e6,
+            measurement.claim.map_or_else(String::new, |claim| format!(" · claimed {}", short_number(claim.get()))),
         ));
     }
     let lost = events.iter().filter(|stored| matches!(stored.event.what, What::TrialLost { .. })).count();
@@ -157,6 +158,8 @@ fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
             What::GuardFinished { guard, output: Some(output), .. } => found.push((format!("guard {guard}"), output)),
             What::TrialFinished { trial, measurement, .. } => {
                 found.extend(measurement.output.as_ref().map(|output| (format!("trial {trial}"), output)));
+                let scorer = measurement.scorer.as_ref().and_then(|scorer| scorer.output.as_ref());
+                found.extend(scorer.map(|output| (format!("the scorer of trial {trial}"), output)));
             }
             _ => {}
         }
@@ -229,6 +232,7 @@ fn as_json(study: &str, row: &Row, events: &[StoredEvent], diff: &str) -> String
                 "purpose": started.map(|(purpose, _)| purpose_name(purpose)),
                 "seed": started.map(|(_, seed)| seed),
                 "metric": measurement.metric.map(Score::get),
+                "claim": measurement.claim.map(Score::get),
                 "problem": measurement.problem.as_ref().map(ToString::to_string),
                 "ending": measurement.ending.to_string(),
                 "numbers": measurement.numbers,

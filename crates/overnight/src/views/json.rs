@@ -121,7 +121,8 @@ impl<'a> StatusJson<'a> {
                 sd: summary.noise.sd,
                 trials: summary.noise.trials,
             }),
-            assurance: summary.map_or(overnight_engine::open::ASSURANCE, |summary| &summary.assurance),
+            assurance: summary
+                .map_or(overnight_model::spec::Assurance::Cooperative.name(), |summary| &summary.assurance),
             sandbox: summary.map_or("none", |summary| &summary.sandbox),
             cost_usd: None,
         }

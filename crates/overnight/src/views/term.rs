@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 use overnight_model::event::StopReason;
-use overnight_model::spec::Tier;
+use overnight_model::spec::{Assurance, Check, Spec, Tier};
 use overnight_model::study::{Row, Summary};
 use overnight_model::units::short_number;
 use overnight_model::{ExperimentId, Goal, Timestamp, Verdict};
@@ -29,6 +29,18 @@ pub(crate) fn tier_line(tier: Tier) -> &'static str {
             "sandbox standard: every command has files, processes and a network of its own"
         }
     }
+}
+
+/// How far a scorer is kept apart on this machine, and what stays cooperative beside it.
+pub(crate) fn separation(spec: &Spec, tier: Tier) -> Vec<&'static str> {
+    if spec.evaluate.assurance() < Assurance::Separated {
+        return Vec::new();
+    }
+    let by_folder = "separated by process and folder only: a candidate that goes looking finds the repository";
+    let guarded = "a guard runs candidate code and is cooperative: it can pass by itself";
+    let runs_candidate = spec.guards.iter().any(|guard| matches!(guard.check, Check::Run(_)));
+    let lines = [(tier == Tier::None, by_folder), (runs_candidate, guarded)];
+    lines.into_iter().filter(|(holds, _)| *holds).map(|(_, line)| line).collect()
 }
 
 /// One experiment on one line.

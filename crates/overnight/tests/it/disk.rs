@@ -144,3 +144,23 @@ fn a_trial_that_fills_the_disk_is_told_so_and_the_night_goes_on() {
     ");
     repo.assert_sound();
 }
+
+#[test]
+fn artifacts_that_fit_on_the_disk_once_and_not_twice_are_too_much() {
+    let Some(disk) = SmallDisk::mount("disk::artifacts_that_fit_on_the_disk_once_and_not_twice_are_too_much") else {
+        return;
+    };
+    let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
+    let triplet = Repo::new().read("overnight.toml").replace("budget", "score = \"sh judge.sh\"\nbudget");
+    repo.write("overnight.toml", &triplet).write("knobs.py", "x = 5\n");
+    repo.write("judge.sh", "echo \"loss: $(cat $OVERNIGHT_ARTIFACTS/x)\"\n");
+    repo.write(
+        "score.sh",
+        "echo 4 > $OVERNIGHT_OUT/x; grep -q 5 knobs.py || head -c 36000000 /dev/zero > $OVERNIGHT_OUT/y\n",
+    );
+    repo.commit("base");
+    repo.run(2);
+    let disk_limit = ("disk_limit".to_owned(), "filled the disk".to_owned());
+    assert_eq!(repo.verdicts(), [disk_limit.clone(), disk_limit]);
+    repo.assert_sound();
+}

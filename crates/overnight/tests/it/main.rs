@@ -15,6 +15,7 @@ mod metrics;
 mod misuse;
 mod refusals;
 mod screens;
+mod separated;
 mod signals;
 mod storms;
 mod verdicts;

@@ -220,7 +220,7 @@ impl Machine for Simulated {
                 }
                 let arrival = match loss {
                     Some(loss) => Arrival::TrialLost { trial, experiment, loss },
-                    None => Arrival::TrialFinished { trial, experiment, measurement, output },
+                    None => Arrival::TrialFinished { trial, experiment, measurement, output, scorer_output: None },
                 };
                 drop(world);
                 let stopped = Arrival::TrialLost { trial, experiment, loss: Loss::Interrupted };

@@ -143,7 +143,8 @@ pub fn measure(setup: &Setup, contents: &Contents, nth: usize, wall: Millis) -> 
     };
     let kept = if setup.large || size < 1000 { vec![b'o'; size] } else { Vec::new() };
     let output = Some(Captured { bytes: kept.len() as u64, kept });
-    (Measurement { ending, metric, problem, numbers, usage, output: None }, output)
+    let measurement = Measurement { ending, metric, problem, numbers, usage, output: None, claim: None, scorer: None };
+    (measurement, output)
 }
 
 /// Runs a simulated guard.

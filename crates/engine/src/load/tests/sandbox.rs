@@ -78,6 +78,15 @@ error: `evaluate.warm` must be a boolean, found a string
 }
 
 #[test]
+fn a_scorer_does_not_run_what_it_scores() {
+    assert_one(
+        "score = \"python3 ./train.py --score\"",
+        "`train.py` is surface, and not there for the scorer",
+        "let a locked file make the numbers, from what `run` left in $OVERNIGHT_OUT",
+    );
+}
+
+#[test]
 fn hidden_files_are_tracked_and_no_part_of_the_surface() {
     let score = "score = \"python3 score.py\"\n";
     let with_score = |hidden: &str| format!("{score}hidden = {hidden}");

@@ -82,6 +82,26 @@ fn a_copy_equals_the_archive_of_its_commit() {
 }
 
 #[test]
+fn what_is_left_out_of_a_copy_is_not_there_and_does_not_come_back() {
+    let repo = Repo::new();
+    let user = repo.open();
+    let left_out = ["eval.py", "data/deep/values.txt", "no/such/file", "data"].map(str::to_owned);
+    let mut copy = Copy::lay_out_without(&repo.copy_dir(), &user, user.head().unwrap(), &left_out).unwrap();
+    let expected = picture(copy.path());
+    let mut whole = archive(&repo, repo.rev("HEAD"));
+    whole.retain(|path, _| !left_out[..2].iter().any(|left| path == Path::new(left)));
+    assert_eq!(expected, whole);
+
+    std::fs::write(copy.path().join("eval.py"), "mine").unwrap();
+    let changes = copy.reset(&surface("lr = 2\n")).unwrap();
+    assert_eq!((changes.changed, changes.extra_named), (vec![], vec![PathBuf::from("eval.py")]));
+    copy.restore(&["train.py".into()]).unwrap();
+    copy.reset(&[]).unwrap();
+    assert_eq!(picture(copy.path()), expected);
+    assert!(matches!(copy.reset(&[("eval.py".into(), vec![])]), Err(GitError::NotInTheTree { .. })));
+}
+
+#[test]
 fn the_surface_is_a_new_file_each_time() {
     let (_repo, mut copy) = copy();
     copy.reset(&surface("lr = 2\n")).unwrap();
