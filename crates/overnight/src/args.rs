@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Parser, Subcommand};
+use overnight_model::spec::Tier;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (lock, dirty tree, moved branch),
@@ -70,6 +71,9 @@ pub(crate) struct Run {
     /// Print plain lines, also on a terminal
     #[arg(long)]
     pub(crate) no_tui: bool,
+    /// Run at this tier (standard, landlock or none) instead of the strongest, and accept it
+    #[arg(long, value_name = "TIER", value_parser = tier)]
+    pub(crate) sandbox: Option<Tier>,
     /// Leave the run going in the background; its lines go to .overnight/<study>/run.log
     #[arg(long)]
     pub(crate) detach: bool,
@@ -89,6 +93,9 @@ pub(crate) struct Try {
     /// Take the contents of FILE, for a surface of one file
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// Run at this tier (standard, landlock or none) instead of the strongest, and accept it
+    #[arg(long, value_name = "TIER", value_parser = tier)]
+    pub(crate) sandbox: Option<Tier>,
     /// The idea in one line
     #[arg(short, long, value_name = "IDEA")]
     pub(crate) message: String,
@@ -135,4 +142,12 @@ pub(crate) struct Verify {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn tier(name: &str) -> Result<Tier, String> {
+    match Tier::from_name(name) {
+        Some(Tier::Strong) => Err("the tier `strong` is not yet supported".to_owned()),
+        Some(tier) => Ok(tier),
+        None => Err("a tier is one of standard, landlock and none".to_owned()),
+    }
 }

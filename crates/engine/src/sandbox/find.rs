@@ -30,9 +30,13 @@ pub struct Found {
     pub reasons: Vec<String>,
 }
 
-/// Tries the strongest sandbox first. `dir` is a folder of the engine's own; `wanted` says which layers may be used.
-pub fn find(keeper: &Keeper, dir: &Path, wanted: spec::Layer) -> Found {
+/// Tries the strongest sandbox first, or the one that was asked for. `dir` is a folder of the engine's own; `wanted`
+/// says which layers may be used.
+pub fn find(keeper: &Keeper, dir: &Path, wanted: spec::Layer, tier: Option<Tier>) -> Found {
     let mut reasons = Vec::new();
+    if tier == Some(Tier::None) {
+        return Found { tier: Tier::None, layer: spec::Layer::Disk, reasons };
+    }
     let layers = match wanted {
         spec::Layer::Auto => vec![spec::Layer::Memory, spec::Layer::Disk],
         one => vec![one],

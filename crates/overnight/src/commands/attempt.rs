@@ -24,7 +24,7 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
     let site = locate(&place.dir, place.study.as_deref())?;
     let state = site.state();
     let study = site.study.clone();
-    let session = Session::open(site, "overnight try", OnDirty::Note, !args.json)?;
+    let session = Session::open(site, "overnight try", OnDirty::Note, args.sandbox, !args.json)?;
     let champion = champion_contents(&session.opened)?;
     let contents = match (&args.patch, &args.file) {
         (Some(patch), _) => patched(patch, champion)?,

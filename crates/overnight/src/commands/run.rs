@@ -27,7 +27,7 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
         leave_terminal();
     }
     let on_dirty = if args.snapshot { OnDirty::Snapshot } else { OnDirty::Refuse };
-    let session = Session::open(site, "overnight run", on_dirty, !args.no_tui)?;
+    let session = Session::open(site, "overnight run", on_dirty, args.sandbox, !args.no_tui)?;
     let spec = session.opened.study.spec();
     let slots = args.slots.unwrap_or(spec.slots);
     let (study, metric, agent) = (&spec.study, &spec.metric, spec.agent.kind.name());
@@ -101,6 +101,7 @@ fn detach(site: &Site, args: &Run) -> Outcome<Exit> {
     ]);
     arguments.extend(args.experiments.map(|n| format!("--experiments={n}")));
     arguments.extend(args.slots.map(|n| format!("--slots={n}")));
+    arguments.extend(args.sandbox.map(|tier| format!("--sandbox={}", tier.name())));
     arguments.extend(args.snapshot.then(|| "--snapshot".to_owned()));
     let program = std::env::current_exe().map_err(|error| fault("could not find the overnight program", &error))?;
     let mut child = overnight_engine::process::start_detached(&program, &arguments, log)

@@ -14,6 +14,7 @@ use overnight_engine::worker::{Local, Message, Shop};
 use overnight_engine::workspace::{FileKind, GitError, ObjectId, UserRepo};
 use overnight_engine::{clock, process};
 use overnight_model::event::{RunFacts, Scope, StopReason, What};
+use overnight_model::spec::Tier;
 use overnight_model::study::Summary;
 use overnight_model::{Event, Millis, State};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -42,10 +43,10 @@ pub(crate) struct Ended {
 
 impl Session {
     /// Opens the study. The keeper comes first: it is forked before there is any thread.
-    pub(crate) fn open(site: Site, what: &str, on_dirty: OnDirty, live: bool) -> Outcome<Session> {
+    pub(crate) fn open(site: Site, what: &str, on_dirty: OnDirty, tier: Option<Tier>, live: bool) -> Outcome<Session> {
         let keeper = Keeper::fork().map_err(|error| CliError::from(Fault::from(error)))?;
         let me = Holder { pid: std::process::id(), what: what.to_owned(), dir: site.dir.clone() };
-        let opened = open::open(&site, &me, on_dirty, |dir, layer| sandbox::find(&keeper, dir, layer))?;
+        let opened = open::open(&site, &me, on_dirty, |dir, layer| sandbox::find(&keeper, dir, layer, tier))?;
         // Whatever this engine starts keeps the lock until it is gone, even when the engine is killed.
         keeper.hold(opened.lock.as_fd()).map_err(Fault::from)?;
         let live = Live::new(live);
