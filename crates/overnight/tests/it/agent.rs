@@ -83,7 +83,7 @@ fn the_note_wins_over_what_was_printed() {
     end of the output of trial 4 (8 bytes in all):
       loss: 1
 
-    trust: cooperative · sandbox none · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds · no holdout
     --- exit code 0
     ");
 }

@@ -9,7 +9,7 @@ fn a_limit_of_experiments_is_for_the_night_and_a_total_for_the_study() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(4), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
@@ -19,7 +19,7 @@ fn a_limit_of_experiments_is_for_the_night_and_a_total_for_the_study() {
     champion   loss 0  ([SHORT], experiment 2)
     noise      none seen in 5 repeats
     so far     2 experiments: 1 kept, 1 not better
-    trust: cooperative · sandbox none · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds · no holdout
     stopped: limits.experiments is reached
     next       git log overnight/main · overnight log · overnight show champion
     --- exit code 4
@@ -44,7 +44,7 @@ fn ten_attempts_that_gave_nothing_end_the_run() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui", "--experiments", "50"]).ended(4), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent command · 1 slot
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  agent_error               -            -  the agent ended: exit code 1
@@ -62,7 +62,7 @@ fn ten_attempts_that_gave_nothing_end_the_run() {
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
     so far     0 experiments: 10 not counted
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds · no holdout
     stopped: 10 attempts in a row gave nothing to try; the last: the agent ended: exit code 1
     next       overnight log, then overnight show N for what the agent said
     --- exit code 4
@@ -124,7 +124,7 @@ fn a_surface_without_numbers_leaves_the_tuner_nothing() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(4), @r#"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  agent_error               -            -  the tuner finds nothing left to try in the surface
@@ -133,7 +133,7 @@ fn a_surface_without_numbers_leaves_the_tuner_nothing() {
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
     so far     0 experiments: 1 not counted
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds · no holdout
     stopped: the tuner finds nothing left to try in the surface
     next       name a surface with numbers to tune, or an agent of your own: [agent] use = "command"
     --- exit code 4
