@@ -1,18 +1,12 @@
 //! What to do next, decided from the state alone.
 
 use super::Study;
-use super::need::{Need, is_hopeless, judged};
+use super::need::{Need, is_hopeless};
 use crate::event::{Purpose, Scope, StopReason, What};
 use crate::id::{CommitId, ExperimentId, Seed, Slot, TrialId};
 use crate::judge::Noise;
-use crate::spec::{Limit, Patience, When};
-use crate::units::{Millis, Score, Timestamp};
-use crate::verdict::{Reason, Verdict};
-
-/// After so many failed attempts in a row nobody is at home.
-const FAILED_ATTEMPTS: u32 = 10;
-/// After so many experiments in a row that we ourselves broke, something is wrong with the machine.
-const ENGINE_ERRORS: u32 = 3;
+use crate::spec::{Limit, Patience};
+use crate::units::{Millis, Timestamp};
 
 /// One thing to do. Its event is made durable before it is done.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,20 +110,6 @@ impl Study {
         .min()
     }
 
-    /// The baseline's failure, which ends a run: there is nothing to compare with.
-    pub fn baseline_failure(&self) -> Option<(Verdict, Reason)> {
-        let baseline = self.state.open.get(&ExperimentId::BASELINE)?;
-        let broken = baseline.trials.iter().find_map(|trial| self.broken(&trial.measurement));
-        let unguarded = || baseline.trials.iter().find_map(|trial| self.missing_number(&trial.measurement));
-        let refused = || {
-            [When::First, When::BeforeKeep].into_iter().find_map(|when| match self.guard_need(baseline, when) {
-                Some(Need::Verdict(judged)) => Some((judged.verdict, judged.reason)),
-                _ => None,
-            })
-        };
-        broken.or_else(unguarded).or_else(refused)
-    }
-
     fn next_verdict(&self) -> Option<Step> {
         self.in_scope().find_map(|experiment| match self.need(experiment) {
             Need::Verdict(judged) => Some(Step::Judge(judged)),
@@ -205,7 +185,7 @@ impl Study {
     }
 
     /// The experiments this run works on: for one proposal of a person, that one and the baseline.
-    fn in_scope(&self) -> impl Iterator<Item = &super::Experiment> {
+    pub(super) fn in_scope(&self) -> impl Iterator<Item = &super::Experiment> {
         let run = self.state.run.as_ref();
         let only = run.filter(|run| run.facts.scope == Scope::One).map(|run| run.first_experiment);
         let mine = move |id: ExperimentId| id.is_baseline() || only.is_none_or(|first| id.0 >= first);
@@ -224,118 +204,10 @@ impl Study {
         (0..slots).map(Slot).find(|slot| !taken.contains(slot))
     }
 
-    fn idle(&self) -> bool {
+    pub(super) fn idle(&self) -> bool {
         self.state.running.is_empty()
             && self.state.guarding.is_empty()
             && self.state.open.values().all(|open| !open.asked)
-    }
-
-    /// Nothing new starts; what runs may finish; then the run ends.
-    fn interrupted(&self) -> Option<Step> {
-        if !self.idle() {
-            return None;
-        }
-        let run = self.state.run.as_ref()?;
-        // The person who waited for this one verdict has left.
-        let mine = |open: &&super::Experiment| run.facts.scope == Scope::One && !open.id.is_baseline();
-        match self.in_scope().find(mine) {
-            Some(open) => Some(Step::Judge(judged(open, Verdict::Interrupted, Reason::Interrupted, None))),
-            None => Some(Step::Stop(StopReason::Interrupted)),
-        }
-    }
-
-    /// Why nothing new may start, if so.
-    fn over(&self, now: Timestamp) -> Option<StopReason> {
-        let run = self.state.run.as_ref()?;
-        if let Some((verdict, reason)) = self.baseline_failure() {
-            return Some(StopReason::BaselineFailed { verdict, reason });
-        }
-        if run.engine_errors_in_a_row >= ENGINE_ERRORS {
-            return Some(StopReason::EngineErrors { last: run.last_engine_error.clone() });
-        }
-        if let Some(baseline) = self.state.open.get(&ExperimentId::BASELINE).filter(|open| is_hopeless(open)) {
-            return Some(StopReason::EngineErrors { last: baseline.last_fault.clone() });
-        }
-        let (night, total) = (self.spec.limits.night, self.spec.limits.total);
-        if run.facts.scope == Scope::One {
-            None
-        } else if night.wall.is_some_and(|wall| now.since(run.started_at) >= wall) {
-            Some(StopReason::NightWall)
-        } else if total.wall.is_some_and(|wall| self.state.run_time(now) >= wall) {
-            Some(StopReason::TotalWall)
-        } else {
-            None
-        }
-    }
-
-    /// Why nobody is to be asked any more, if so. What is open goes on.
-    fn enough(&self, now: Timestamp) -> Option<StopReason> {
-        let run = self.state.run.as_ref()?;
-        if run.facts.scope == Scope::One {
-            return None;
-        }
-        if let Some(what) = &run.exhausted {
-            return Some(StopReason::NothingToTry { what: what.clone() });
-        }
-        if run.failed_in_a_row >= FAILED_ATTEMPTS {
-            let last = run.last_failure.clone();
-            return Some(StopReason::FailedAttempts { in_a_row: run.failed_in_a_row, last });
-        }
-        if let Some(level) = self.target_reached() {
-            return Some(StopReason::Target { level });
-        }
-        let (night, total) = (self.spec.limits.night, self.spec.limits.total);
-        let patience = |limit: Option<Patience>, since: super::state::SinceKeep| match limit {
-            Some(Patience::Time(span)) => self.state.run_time(now).0.saturating_sub(since.run_time.0) >= span.0,
-            Some(Patience::Experiments(n)) => since.experiments >= n,
-            None => false,
-        };
-        let too_long =
-            patience(night.no_gain_for, run.since_keep) || patience(total.no_gain_for, self.state.total_since_keep);
-        too_long.then_some(StopReason::NoGain)
-    }
-
-    /// Experiments that a run would still bring to their verdict: those with a proposal.
-    fn open_ones(&self) -> usize {
-        self.in_scope().filter(|open| !open.id.is_baseline() && open.content.is_some()).count()
-    }
-
-    fn target_reached(&self) -> Option<f64> {
-        let target = self.spec.metric.target.map(Score::get)?;
-        let champion = self.state.champion()?;
-        let level = champion.level().mean()?;
-        self.spec.metric.goal.reached(level, target).then_some(level)
-    }
-
-    /// How many more experiments the limits of the night and of the study leave.
-    fn left_by_limits(&self) -> Option<u64> {
-        let run = self.state.run.as_ref()?;
-        let left = |limit: Option<u64>, done: u64| limit.map(|limit| limit.saturating_sub(done));
-        let night = left(self.spec.limits.night.experiments, run.counted);
-        let total = left(self.spec.limits.total.experiments, self.state.counts.counted);
-        [night, total].into_iter().flatten().min()
-    }
-
-    /// The end of a run that did all it may: nothing in flight, nothing open, nothing left to ask.
-    fn finished(&self) -> Option<Step> {
-        let run = self.state.run.as_ref()?;
-        let open = self.in_scope().next().is_some();
-        if open || !self.idle() || !self.state.calibrated() {
-            return None;
-        }
-        let reached = |limit: Option<u64>, done: u64| limit.is_some_and(|limit| done >= limit);
-        let reason = match run.facts.scope {
-            Scope::One => (self.state.next_experiment > run.first_experiment).then_some(StopReason::Done)?,
-            Scope::Loop { experiments } if reached(experiments, run.counted) => StopReason::Done,
-            Scope::Loop { .. } if reached(self.spec.limits.night.experiments, run.counted) => {
-                StopReason::NightExperiments
-            }
-            Scope::Loop { .. } if reached(self.spec.limits.total.experiments, self.state.counts.counted) => {
-                StopReason::TotalExperiments
-            }
-            Scope::Loop { .. } => return None,
-        };
-        Some(Step::Stop(reason))
     }
 
     /// A fresh seed for every trial, from the study's own: 31 bits, so that every language's generator takes it.
