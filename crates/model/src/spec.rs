@@ -158,6 +158,8 @@ pub enum When {
 pub struct AgentSpec {
     pub kind: AgentKind,
     pub timeout: Millis,
+    /// How many proposals may be asked for while every slot is taken, so that one is ready when a slot is.
+    pub ahead: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

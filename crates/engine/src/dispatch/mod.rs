@@ -8,7 +8,7 @@ pub use message::{kept_message, proposal_message};
 
 use std::collections::{HashMap, VecDeque};
 
-use overnight_model::brief::{Brief, Past, Standing};
+use overnight_model::brief::{Brief, Open, Past, Standing};
 use overnight_model::event::{AttemptFailure, Proposed, StopReason};
 use overnight_model::judge::Noise;
 use overnight_model::measure::Output;
@@ -25,6 +25,9 @@ use crate::workspace::CommitPlan;
 
 /// How many past verdicts an agent is told about.
 const RECENT: usize = 20;
+
+/// How long a proposal may wait for a turn to share. An agent's answer can be dear: a trial of hours is too long.
+const SHARE_WITHIN: Millis = Millis::seconds(1);
 
 /// Runs one study on one machine.
 pub struct Dispatch<M> {
@@ -129,9 +132,26 @@ impl<M: Machine> Dispatch<M> {
             if arrivals.is_empty() {
                 // Whatever could be started is running by now: nobody waits for these.
                 self.write_commits()?;
-                let deadline = self.study.next_deadline(now);
-                arrivals = self.machine.wait(deadline)?;
+                arrivals = self.wait()?;
             }
+        }
+    }
+
+    /// Waits until something happens. A proposal that finds every slot taken changes nothing yet, so it waits for a
+    /// turn to share, which saves a sync. If the engine is killed meanwhile, the agent is asked again.
+    fn wait(&mut self) -> Result<Vec<Arrival>, Fault> {
+        let (mut arrivals, mut until) = (Vec::new(), None);
+        loop {
+            let now = self.machine.now();
+            let deadline = self.study.next_deadline(now).into_iter().chain(until).min();
+            let arrived = self.machine.wait(deadline)?;
+            let waited_enough = arrived.is_empty();
+            arrivals.extend(arrived);
+            let can_wait = arrivals.iter().all(|arrival| matches!(arrival, Arrival::Proposal { .. }));
+            if waited_enough || !can_wait || self.study.has_free_slot() {
+                return Ok(arrivals);
+            }
+            until = until.or(Some(Timestamp(now.0 + SHARE_WITHIN.0 as i64)));
         }
     }
 
@@ -315,6 +335,7 @@ impl<M: Machine> Dispatch<M> {
                 gain: row.gain,
             })
         };
+        let under_way = |open: &Experiment| Open { experiment: open.id, description: open.description.clone() };
         let folder = &spec.evaluate.folder;
         Brief {
             study: spec.study.clone(),
@@ -333,6 +354,7 @@ impl<M: Machine> Dispatch<M> {
                 Noise::Noisy { sd, .. } => Some(sd),
             },
             recent: self.recent.iter().filter_map(past).collect(),
+            open: state.open().filter(|open| !open.id.is_baseline() && open.content.is_some()).map(under_way).collect(),
         }
     }
 

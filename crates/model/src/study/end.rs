@@ -94,11 +94,6 @@ impl Study {
         too_long.then_some(StopReason::NoGain)
     }
 
-    /// Experiments that a run would still bring to their verdict: those with a proposal.
-    pub(super) fn open_ones(&self) -> usize {
-        self.in_scope().filter(|open| !open.id.is_baseline() && open.content.is_some()).count()
-    }
-
     fn target_reached(&self) -> Option<f64> {
         let target = self.spec.metric.target.map(Score::get)?;
         let champion = self.state.champion()?;
@@ -106,25 +101,39 @@ impl Study {
         self.spec.metric.goal.reached(level, target).then_some(level)
     }
 
-    /// How many more experiments the limits of the night and of the study leave.
-    pub(super) fn left_by_limits(&self) -> Option<u64> {
+    /// How many more experiments may count in this run; `None` where nothing says.
+    pub(super) fn left(&self) -> Option<u64> {
         let run = self.state.run.as_ref()?;
+        let Scope::Loop { experiments } = run.facts.scope else { return None };
         let left = |limit: Option<u64>, done: u64| limit.map(|limit| limit.saturating_sub(done));
-        let night = left(self.spec.limits.night.experiments, run.counted);
-        let total = left(self.spec.limits.total.experiments, self.state.counts.counted);
-        [night, total].into_iter().flatten().min()
+        let (night, total) = (self.spec.limits.night.experiments, self.spec.limits.total.experiments);
+        let total = left(total, self.state.counts.counted);
+        [left(experiments, run.counted), left(night, run.counted), total].into_iter().flatten().min()
     }
 
-    /// The end of a run that did all it may: nothing in flight, nothing open, nothing left to ask.
+    /// How many more experiments without a gain the run would bear.
+    pub(super) fn patience_left(&self) -> Option<u64> {
+        let run = self.state.run.as_ref()?;
+        let (night, total) = (self.spec.limits.night.no_gain_for, self.spec.limits.total.no_gain_for);
+        let left = |limit: Option<Patience>, since: super::state::SinceKeep| match limit {
+            Some(Patience::Experiments(n)) => Some(n.saturating_sub(since.experiments)),
+            _ => None,
+        };
+        [left(night, run.since_keep), left(total, self.state.total_since_keep)].into_iter().flatten().min()
+    }
+
+    /// The end of a run that did all it may: nothing in flight, nothing that it could begin or ask for.
     pub(super) fn finished(&self) -> Option<Step> {
         let run = self.state.run.as_ref()?;
-        let open = self.in_scope().next().is_some();
-        if open || !self.idle() || !self.state.calibrated() {
+        if !self.idle() || !self.state.calibrated() {
             return None;
         }
         let reached = |limit: Option<u64>, done: u64| limit.is_some_and(|limit| done >= limit);
         let reason = match run.facts.scope {
-            Scope::One => (self.state.next_experiment > run.first_experiment).then_some(StopReason::Done)?,
+            Scope::One => {
+                let judged = self.state.next_experiment > run.first_experiment && self.in_scope().next().is_none();
+                judged.then_some(StopReason::Done)?
+            }
             Scope::Loop { experiments } if reached(experiments, run.counted) => StopReason::Done,
             Scope::Loop { .. } if reached(self.spec.limits.night.experiments, run.counted) => {
                 StopReason::NightExperiments

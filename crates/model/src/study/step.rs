@@ -73,13 +73,14 @@ impl Study {
         if let Some(reason) = self.over(now) {
             return self.idle().then_some(Step::Stop(reason));
         }
-        // What is open is judged before a run ends for want of a gain, an idea or a reason to go on.
+        // What is open is judged before a run ends for want of a gain or of an idea. At its goal nothing new begins.
         let enough = self.enough(now);
-        if let Some(step) = self.next_work(enough.is_none()) {
+        let begins = !matches!(enough, Some(StopReason::Target { .. }));
+        if let Some(step) = self.next_work(begins, enough.is_none()) {
             return Some(step);
         }
         match enough {
-            Some(reason) => (self.idle() && self.open_ones() == 0).then_some(Step::Stop(reason)),
+            Some(reason) => self.idle().then_some(Step::Stop(reason)),
             None => self.finished(),
         }
     }
@@ -117,45 +118,32 @@ impl Study {
         })
     }
 
-    /// A trial, a guard or a question, where there is a free slot for it.
-    fn next_work(&self, may_ask: bool) -> Option<Step> {
-        let slot = self.free_slot()?;
-        let in_order = self.in_scope().map(|experiment| (experiment.id, self.need(experiment)));
-        // What is nearest to its verdict first: a slot that confirms ends an experiment.
-        let mut first_ask = None;
-        for (id, need) in in_order {
-            match need {
-                Need::Trial(purpose) => return Some(self.trial(id, purpose, slot)),
-                Need::Guard(guard) => return Some(Step::RunGuard { experiment: id, guard, slot }),
-                Need::Agent => first_ask = first_ask.or(Some(id)),
-                Need::Patience | Need::Verdict(_) => {}
-            }
-        }
+    /// A trial or a guard where there is a free slot for it, or a question.
+    fn next_work(&self, begins: bool, asks: bool) -> Option<Step> {
+        let slot = self.free_slot();
+        let evaluation = slot.and_then(|slot| self.next_evaluation(slot, begins));
+        evaluation.or_else(|| if asks { self.next_question(slot.is_some()) } else { None })
+    }
+
+    fn next_evaluation(&self, slot: Slot, begins: bool) -> Option<Step> {
+        let evaluate = |experiment: &super::Experiment| match self.need(experiment) {
+            Need::Trial(purpose) => Some(self.trial(experiment.id, purpose, slot)),
+            Need::Guard(guard) => Some(Step::RunGuard { experiment: experiment.id, guard, slot }),
+            Need::Agent | Need::Patience | Need::Verdict(_) => None,
+        };
         if !self.state.calibrated() {
-            return self.more_calibration(slot);
+            let baseline = self.in_scope().find(|open| open.id.is_baseline()).and_then(evaluate);
+            return baseline.or_else(|| self.more_calibration(slot));
         }
-        if let Some(step) = self.remeasure(slot) {
-            return Some(step);
-        }
-        if !may_ask {
-            return None;
-        }
-        if let Some(id) = first_ask {
-            return self.ask(id);
-        }
-        let run = self.state.run.as_ref()?;
-        let Scope::Loop { experiments } = run.facts.scope else { return None };
-        let places = self.in_scope().filter(|open| !open.id.is_baseline()).count() as u64;
-        let wanted = [
-            experiments.map(|n| n.saturating_sub(run.counted)),
-            self.left_by_limits(),
-            Some(u64::from(run.facts.slots)),
-        ];
-        let wanted = wanted.into_iter().flatten().min()?;
-        if places >= wanted {
-            return None;
-        }
-        self.ask(ExperimentId(self.state.next_experiment))
+        // An earlier run may have left more open than this one is to bring to a verdict.
+        let in_flight = self.candidates().filter(|open| open.in_flight > 0).count() as u64;
+        let may_count = self.left().is_none_or(|left| in_flight < left);
+        let open = || self.candidates().filter(|_| may_count);
+        // What is nearest to its verdict first: a slot that confirms ends an experiment. Then the level that all
+        // others are compared with, for there may always be a proposal waiting.
+        let begun = open().filter(|open| open.has_begun()).find_map(evaluate);
+        let new = || open().filter(|open| begins && !open.has_begun()).find_map(evaluate);
+        begun.or_else(|| self.remeasure(slot)).or_else(new)
     }
 
     fn trial(&self, experiment: ExperimentId, purpose: Purpose, slot: Slot) -> Step {
@@ -179,17 +167,17 @@ impl Study {
         (due && !is_hopeless(champion)).then(|| self.trial(champion.id, Purpose::Remeasure, slot))
     }
 
-    fn ask(&self, experiment: ExperimentId) -> Option<Step> {
-        let parent = self.state.champion()?.commit.clone()?;
-        Some(Step::Ask { experiment, agent: self.spec.agent.kind.name().to_owned(), parent })
-    }
-
     /// The experiments this run works on: for one proposal of a person, that one and the baseline.
     pub(super) fn in_scope(&self) -> impl Iterator<Item = &super::Experiment> {
         let run = self.state.run.as_ref();
         let only = run.filter(|run| run.facts.scope == Scope::One).map(|run| run.first_experiment);
         let mine = move |id: ExperimentId| id.is_baseline() || only.is_none_or(|first| id.0 >= first);
         self.state.open.values().filter(move |open| mine(open.id))
+    }
+
+    /// Whether something could be tried right now.
+    pub fn has_free_slot(&self) -> bool {
+        self.free_slot().is_some()
     }
 
     fn free_slot(&self) -> Option<Slot> {

@@ -154,16 +154,20 @@ impl Simulation {
         self.drain();
     }
 
-    /// The last run: no troubles, no limits, nothing new; whatever is open gets its verdict.
+    /// The last runs: no troubles, no limits; whatever is open gets its verdict.
     fn drain(&mut self) {
         let setup = self.world.borrow().setup.clone();
         self.repo.write("overnight.toml", setup.triplet(false));
         self.world.borrow_mut().troubled = false;
-        for _ in 0..3 {
-            match self.live(Mission::Loop { experiments: 0 }) {
-                Ended::Stopped(StopReason::Done) => return,
+        for _ in 0..8 {
+            let experiments = self.world.borrow().referee.open() as u64;
+            match self.live(Mission::Loop { experiments }) {
+                Ended::Stopped(StopReason::Done) if self.world.borrow().referee.open() == 0 => return,
                 Ended::Stopped(reason) => assert!(
-                    matches!(reason, StopReason::NothingToTry { .. } | StopReason::EngineErrors { .. }),
+                    matches!(
+                        reason,
+                        StopReason::Done | StopReason::NothingToTry { .. } | StopReason::EngineErrors { .. }
+                    ),
                     "the last run ended with {reason:?}"
                 ),
                 Ended::Fault(fault) => panic!("the last run ended with a fault: {fault}"),

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_engine::ledger::ChainHash;
-use overnight_model::event::{Judged, Loss, Purpose, RunFacts};
+use overnight_model::event::{Judged, Loss, Purpose, RunFacts, Scope};
 use overnight_model::stats::Tally;
 use overnight_model::study::Summary;
 use overnight_model::verdict::Group;
@@ -38,6 +38,8 @@ pub struct Referee {
     guarding: BTreeMap<(ExperimentId, u32), Slot>,
     trials: BTreeSet<TrialId>,
     slots: u32,
+    /// How many experiments may have counted when this run ends.
+    wanted: Option<u64>,
     pub stopped: bool,
 }
 
@@ -50,11 +52,18 @@ pub struct Life {
     pub metric: Option<f64>,
     pub trials: Vec<(Purpose, Option<f64>)>,
     pub commit: Option<String>,
+    /// The agent gave nothing to try.
+    failed: bool,
     /// Losses through the engine's own fault, in a row.
     faults: u32,
 }
 
 impl Life {
+    /// Open, and neither asked for nor answered.
+    fn is_idle_question(&self) -> bool {
+        self.verdict.is_none() && !self.asked && self.content.is_none() && !self.failed
+    }
+
     /// The trials that did not choose it, or all where there is no other.
     fn level(&self) -> Tally {
         let of = |all: bool| {
@@ -109,6 +118,11 @@ impl Referee {
         self.lives.values().filter(|life| life.verdict.is_some_and(Verdict::is_counted)).count() as u64
     }
 
+    /// Experiments without a verdict, the baseline aside.
+    pub fn open(&self) -> usize {
+        self.lives.iter().filter(|(id, life)| !id.is_baseline() && life.verdict.is_none()).count()
+    }
+
     pub fn calibrated(&self) -> bool {
         self.champion.is_some()
     }
@@ -150,8 +164,11 @@ impl Referee {
         self.open_life(experiment)
     }
 
-    fn take_slot(&mut self, slot: Slot) {
+    fn take_slot(&mut self, slot: Slot, experiment: ExperimentId) {
+        let is_candidate = !experiment.is_baseline() && self.champion != Some(experiment);
         assert!(slot.0 < self.slots, "slot {slot} of {}", self.slots);
+        let done = self.wanted.is_some_and(|wanted| self.counted() >= wanted);
+        assert!(!done || !is_candidate, "something is run although as many count as were wanted");
         let taken = self.running.values().map(|(_, slot, _)| slot).chain(self.guarding.values()).any(|s| *s == slot);
         assert!(!taken, "slot {slot} is taken twice");
     }
@@ -175,8 +192,12 @@ impl Referee {
                 let life = Life { commit: Some(facts.baseline.0.clone()), ..Life::default() };
                 self.lives.insert(ExperimentId::BASELINE, life);
             }
-            What::RunStarted(RunFacts { slots, .. }) => {
+            What::RunStarted(RunFacts { slots, scope, .. }) => {
                 self.slots = *slots;
+                self.wanted = match scope {
+                    Scope::Loop { experiments } => experiments.map(|n| n + self.counted()),
+                    Scope::One => None,
+                };
                 self.stopped = false;
                 assert!(self.running.is_empty(), "trials of an earlier run were not recorded as lost");
                 assert!(self.guarding.is_empty(), "guards of an earlier run were not recorded as lost");
@@ -188,14 +209,20 @@ impl Referee {
             }
             What::RunStopped { .. } => self.stopped = true,
             What::StopRequested { .. } | What::Unknown => {}
-            What::Asked { experiment, parent, .. } => {
+            What::Asked { experiment, agent, parent } => {
                 assert_eq!(Some(&parent.0), self.branch.as_ref(), "an agent was asked about another than the champion");
                 let life = self.begin(*experiment);
                 assert!(!life.asked && life.content.is_none(), "experiment {experiment} was asked for twice");
                 life.asked = true;
+                if agent != "person" {
+                    self.check_asked(setup);
+                }
             }
             What::AttemptLost { experiment } => self.open_life(*experiment).asked = false,
-            What::AttemptFailed { experiment, .. } => self.open_life(*experiment).asked = false,
+            What::AttemptFailed { experiment, .. } => {
+                let life = self.open_life(*experiment);
+                (life.asked, life.failed) = (false, true);
+            }
             What::Proposed(proposed) => {
                 let life = self.begin(proposed.experiment);
                 assert!(life.content.is_none(), "experiment {} was proposed twice", proposed.experiment);
@@ -205,7 +232,7 @@ impl Referee {
             }
             What::TrialStarted { trial, experiment, purpose, slot, .. } => {
                 assert!(self.trials.insert(*trial), "trial {trial} was started twice");
-                self.take_slot(*slot);
+                self.take_slot(*slot, *experiment);
                 let standing = self.champion == Some(*experiment) && *purpose == Purpose::Remeasure;
                 let life = self.life(*experiment);
                 assert!(life.verdict.is_none() || standing, "a trial for a judged experiment");
@@ -227,7 +254,7 @@ impl Referee {
                 self.lose(*experiment, loss);
             }
             What::GuardStarted { experiment, guard, slot } => {
-                self.take_slot(*slot);
+                self.take_slot(*slot, *experiment);
                 self.open_life(*experiment);
                 let before = self.guarding.insert((*experiment, *guard), *slot);
                 assert_eq!(before, None, "guard {guard} of {experiment} runs twice at once");
@@ -255,6 +282,17 @@ impl Referee {
                 self.life(*experiment).commit = Some(to.0.clone());
             }
         }
+    }
+
+    /// A question must be worth its answer: there is a slot for it, or will be, and it may still count.
+    fn check_asked(&self, setup: &Setup) {
+        let ahead = if setup.tuner { 0 } else { setup.ahead as usize };
+        let busy = self.running.len() + self.guarding.len();
+        let at_work = self.open() - self.lives.values().filter(|life| life.is_idle_question()).count();
+        let most = self.slots as usize + if busy < self.slots as usize { 0 } else { ahead };
+        assert!(at_work <= most, "{at_work} proposals for {} slots, {busy} of them taken, and {ahead}", self.slots);
+        let over = self.wanted.is_some_and(|wanted| self.counted() + at_work as u64 > wanted);
+        assert!(!over, "an agent was asked for more than can count");
     }
 
     /// Whatever the machine does to one experiment, it is not tried for ever.
@@ -328,8 +366,7 @@ impl Referee {
             [of(Group::Kept), of(Group::NotBetter), of(Group::Broken), of(Group::Refused), of(Group::NotCounted)];
         assert_eq!(counts, recount, "the summary counts wrongly");
         assert_eq!(summary.experiments, self.counted(), "the summary counts wrongly");
-        let open = self.lives.iter().filter(|(id, life)| !id.is_baseline() && life.verdict.is_none()).count() as u64;
-        assert_eq!(summary.open, open, "the summary miscounts what is open");
+        assert_eq!(summary.open, self.open() as u64, "the summary miscounts what is open");
         assert_eq!(summary.running.len(), self.running.len(), "the summary miscounts what runs");
         assert_eq!(summary.champion.as_ref().map(|level| level.experiment), self.champion);
         assert_eq!(summary.champion.as_ref().map(|level| &level.commit.0), self.branch.as_ref());

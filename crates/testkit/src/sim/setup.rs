@@ -19,6 +19,8 @@ pub struct Setup {
     /// How many experiments must have counted before the study ends.
     pub experiments: u64,
     pub slots: u32,
+    /// Proposals that may be asked for while every slot is taken.
+    pub ahead: u32,
     pub goal: Goal,
     /// The spread of one trial; 0 for a deterministic metric.
     pub noise: f64,
@@ -86,6 +88,7 @@ impl Setup {
             seed,
             experiments: 25 + random.below(30),
             slots: 1 + random.below(4) as u32,
+            ahead: *Random::new(seed ^ 0xa4ead).pick(&[0, 1, 1, 3]),
             goal: *random.pick(&[Goal::Min, Goal::Max]),
             noise: *random.pick(&[0.0, 0.0, 0.004, 0.02]),
             min_gain: *random.pick(&[0.0, 0.0, 0.01]),
@@ -117,6 +120,7 @@ impl Setup {
             seed,
             experiments,
             slots: 1,
+            ahead: 0,
             goal: Goal::Min,
             noise,
             min_gain: 0.0,
@@ -164,6 +168,7 @@ impl Setup {
             true => "[agent]\nuse = \"tuner\"\n",
             false => "[agent]\nuse = \"command\"\ncommand = \"./agent\"\n",
         };
+        text += &format!("ahead = {}\n", self.ahead);
         text += match (with_limits, self.limits) {
             (false, _) | (_, Limits::None) => "",
             (_, Limits::NightWall) => "[limits]\nwall = \"15m\"\n",

@@ -51,6 +51,7 @@ max_regression = 0.05
 use = ["command"]
 command = "./propose.sh"
 timeout = "2m"
+ahead = 3
 
 [slots]
 count = 4
@@ -121,7 +122,11 @@ fn every_supported_key_is_read() {
             guard(number("peak_mb", Some(8000.0), None), When::BeforeKeep),
             guard(number("loss", None, Some(0.05)), When::BeforeKeep),
         ],
-        agent: AgentSpec { kind: AgentKind::Command("./propose.sh".to_owned()), timeout: Millis::seconds(120) },
+        agent: AgentSpec {
+            kind: AgentKind::Command("./propose.sh".to_owned()),
+            timeout: Millis::seconds(120),
+            ahead: 3,
+        },
         slots: 4,
         limits: Limits {
             night: Limit {
@@ -145,7 +150,7 @@ fn five_lines_are_enough() {
     assert_eq!(spec.surface.files, [file("train.py")]);
     assert_eq!(spec.program, "program.md");
     assert_eq!(spec.evaluate.kill, Millis::seconds(600));
-    assert_eq!(spec.agent, AgentSpec { kind: AgentKind::Tuner, timeout: Millis::seconds(600) });
+    assert_eq!(spec.agent, AgentSpec { kind: AgentKind::Tuner, timeout: Millis::seconds(600), ahead: 1 });
     assert_eq!((spec.slots, spec.limits, spec.guards), (1, Limits::default(), vec![]));
 }
 
@@ -179,7 +184,7 @@ fn every_key_that_is_for_later_is_refused_by_name() {
             refused += 1;
         }
     }
-    assert_eq!(refused, 22);
+    assert_eq!(refused, 21);
 }
 
 /// Text that comes near enough to a real file to reach every reader.
