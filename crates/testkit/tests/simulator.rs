@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use overnight_testkit::sim::{KEEP_STAGES, Point, Report, Setup, Simulation};
+use overnight_testkit::sim::{KEEP_STAGES, Limits, Point, Report, Setup, Simulation};
 
 /// Runs seeds, and says which one failed and how to see it again.
 fn studies(seeds: Range<u64>) {
@@ -67,6 +67,16 @@ fn studies_keep_their_promises_whatever_happens_5() {
 #[test]
 fn studies_keep_their_promises_whatever_happens_6() {
     studies(215..258);
+}
+
+#[test]
+fn a_machine_that_breaks_ends_the_run_and_the_study_goes_on_when_it_is_mended() {
+    let outages = (300..306).map(|seed| {
+        let mut setup = Setup::draw(seed);
+        (setup.faults.outage, setup.limits) = (20, Limits::None);
+        Simulation::of(setup).run().outages
+    });
+    assert!(outages.sum::<u32>() >= 3);
 }
 
 #[test]
@@ -146,7 +156,9 @@ fn a_kill_inside_any_keep_changes_no_decision() {
 // stay the studies that they were then.
 
 fn as_it_was(seed: u64) {
-    Simulation::of(Setup { ahead: 0, ..Setup::draw(seed) }).run();
+    let mut setup = Setup::draw(seed);
+    (setup.ahead, setup.faults.outage) = (0, 0);
+    Simulation::of(setup).run();
 }
 
 #[test]

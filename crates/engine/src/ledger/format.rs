@@ -8,6 +8,7 @@ use std::fmt;
 /// read by nobody older and never written by them; old shapes are lifted on reading.
 ///
 /// - 1.0: events as tagged JSON, chained by SHA-256; rows and summary as projections.
+/// - 1.1: a trial may be a `check` of the champion, and a run may end with `champion_failed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,
@@ -15,7 +16,7 @@ pub struct FormatVersion {
 }
 
 impl FormatVersion {
-    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
     pub(super) fn parse(text: &str) -> Option<FormatVersion> {
         let (major, minor) = text.split_once('.')?;

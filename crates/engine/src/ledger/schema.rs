@@ -56,6 +56,11 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, LedgerError> {
         let known = FormatVersion::CURRENT;
         return Err(LedgerError::Newer { path: path.to_owned(), found: version, known });
     }
+    if version < FormatVersion::CURRENT {
+        // From here on it may hold what older engines do not know.
+        let raised = FormatVersion::CURRENT.to_string();
+        db.execute("UPDATE meta SET value = ?1 WHERE name = 'format'", [raised]).map_err(open)?;
+    }
     Ok(db)
 }
 

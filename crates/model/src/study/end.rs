@@ -14,6 +14,9 @@ const FAILED_ATTEMPTS: u32 = 10;
 /// After so many experiments in a row that we ourselves broke, something is wrong with the machine.
 const ENGINE_ERRORS: u32 = 3;
 
+/// After so many experiments in a row whose own run broke, the ideas may not be to blame.
+const BROKEN_IN_A_ROW: usize = 5;
+
 impl Study {
     /// The baseline's failure, which ends a run: there is nothing to compare with.
     pub fn baseline_failure(&self) -> Option<(Verdict, Reason)> {
@@ -55,6 +58,9 @@ impl Study {
         if let Some(baseline) = self.state.open.get(&ExperimentId::BASELINE).filter(|open| is_hopeless(open)) {
             return Some(StopReason::EngineErrors { last: baseline.last_fault.clone() });
         }
+        if let Some((verdict, reason)) = run.check.as_ref().and_then(|check| self.broken(check)) {
+            return Some(StopReason::ChampionFailed { verdict, reason });
+        }
         let (night, total) = (self.spec.limits.night, self.spec.limits.total);
         if run.facts.scope == Scope::One {
             None
@@ -65,6 +71,16 @@ impl Study {
         } else {
             None
         }
+    }
+
+    /// Whether the champion has to show that it still runs before anything else is tried.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        let Some(run) = &self.state.run else { return false };
+        let doubt = run.broken_in_a_row.len() >= BROKEN_IN_A_ROW || (self.state.champion_failed && run.check.is_none());
+        // A trial that we ourselves lose every time must not hold up the night.
+        let can_tell = self.state.champion().is_some_and(|champion| !is_hopeless(champion));
+        let goes_on = run.facts.scope != Scope::One && self.left() != Some(0);
+        doubt && can_tell && goes_on
     }
 
     /// Why nobody is to be asked any more, if so. What is open goes on.

@@ -110,7 +110,7 @@ impl Experiment {
     /// for a deterministic metric, whose trials are all the same.
     pub fn level(&self) -> Tally {
         let of = |wanted: fn(Purpose) -> bool| {
-            let chosen = self.trials.iter().filter(|trial| wanted(trial.purpose));
+            let chosen = self.trials.iter().filter(|trial| trial.purpose != Purpose::Check && wanted(trial.purpose));
             Tally::of(chosen.filter_map(Trial::score))
         };
         let fair = of(|purpose| matches!(purpose, Purpose::Baseline | Purpose::Remeasure));

@@ -121,6 +121,9 @@ impl Study {
     /// A trial or a guard where there is a free slot for it, or a question.
     fn next_work(&self, begins: bool, asks: bool) -> Option<Step> {
         let slot = self.free_slot();
+        if self.is_in_doubt() {
+            return self.check(slot?);
+        }
         let evaluation = slot.and_then(|slot| self.next_evaluation(slot, begins));
         evaluation.or_else(|| if asks { self.next_question(slot.is_some()) } else { None })
     }
@@ -156,6 +159,13 @@ impl Study {
         let started = self.state.trials_for(ExperimentId::BASELINE, Purpose::Baseline);
         (started < crate::judge::CALIBRATION_TRIALS)
             .then(|| self.trial(ExperimentId::BASELINE, Purpose::Baseline, slot))
+    }
+
+    /// The champion once more: if it breaks too, something happened to the machine or the data.
+    fn check(&self, slot: Slot) -> Option<Step> {
+        let champion = self.state.champion()?;
+        let is_running = self.state.running.values().any(|(running, _)| running.purpose == Purpose::Check);
+        (!is_running).then(|| self.trial(champion.id, Purpose::Check, slot))
     }
 
     /// A new champion gets one more trial, so that its level does not rest on the run that confirmed it.

@@ -118,6 +118,7 @@ pub(crate) fn exit_of(reason: &StopReason) -> Exit {
         | StopReason::TotalExperiments
         | StopReason::NoGain
         | StopReason::FailedAttempts { .. }
+        | StopReason::ChampionFailed { .. }
         | StopReason::NothingToTry { .. } => Exit::Stopped,
     }
 }

@@ -142,6 +142,7 @@ fn purpose_name(purpose: Purpose) -> &'static str {
         Purpose::Screen => "screen",
         Purpose::Confirm => "confirm",
         Purpose::Remeasure => "remeasure",
+        Purpose::Check => "check",
     }
 }
 

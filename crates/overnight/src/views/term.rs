@@ -119,6 +119,9 @@ pub(crate) fn stop_sentence(reason: &StopReason) -> String {
         StopReason::BaselineFailed { verdict, reason } => {
             format!("stopped: the baseline failed ({}): {reason}", verdict.name())
         }
+        StopReason::ChampionFailed { verdict, reason } => {
+            format!("stopped: the champion itself no longer runs ({}): {reason}", verdict.name())
+        }
         StopReason::EngineErrors { last } => {
             format!("stopped: the engine failed three times in a row; the last: {last}")
         }

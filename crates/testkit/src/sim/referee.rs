@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_engine::ledger::ChainHash;
-use overnight_model::event::{Judged, Loss, Purpose, RunFacts, Scope};
+use overnight_model::event::{Judged, Loss, Purpose, RunFacts, Scope, StopReason};
 use overnight_model::stats::Tally;
 use overnight_model::study::Summary;
 use overnight_model::verdict::Group;
@@ -40,7 +40,27 @@ pub struct Referee {
     slots: u32,
     /// How many experiments may have counted when this run ends.
     wanted: Option<u64>,
+    doubt: Doubt,
     pub stopped: bool,
+}
+
+/// Whether the champion still runs, as far as anybody can tell.
+#[derive(Debug, Default)]
+struct Doubt {
+    /// This run is a loop: a person's own try is not held up.
+    loops: bool,
+    /// Experiments in a row whose own run broke.
+    broken: u32,
+    /// What the check of this run said.
+    checked: Option<bool>,
+    /// An earlier run ended because the champion broke.
+    left_broken: bool,
+}
+
+impl Doubt {
+    fn is_open(&self) -> bool {
+        self.loops && (self.broken >= 5 || (self.left_broken && self.checked.is_none()))
+    }
 }
 
 /// One experiment as the referee saw it.
@@ -68,7 +88,7 @@ impl Life {
     fn level(&self) -> Tally {
         let of = |all: bool| {
             let fair = |purpose: &Purpose| all || matches!(purpose, Purpose::Baseline | Purpose::Remeasure);
-            let chosen = self.trials.iter().filter(|(purpose, _)| fair(purpose));
+            let chosen = self.trials.iter().filter(|(purpose, _)| *purpose != Purpose::Check && fair(purpose));
             Tally::of(chosen.filter_map(|(_, score)| *score))
         };
         if of(false).n() > 0 { of(false) } else { of(true) }
@@ -194,6 +214,8 @@ impl Referee {
             }
             What::RunStarted(RunFacts { slots, scope, .. }) => {
                 self.slots = *slots;
+                self.doubt.loops = *scope != Scope::One;
+                (self.doubt.broken, self.doubt.checked) = (0, None);
                 self.wanted = match scope {
                     Scope::Loop { experiments } => experiments.map(|n| n + self.counted()),
                     Scope::One => None,
@@ -207,7 +229,13 @@ impl Referee {
                     baseline.trials.retain(|(_, score)| score.is_some());
                 }
             }
-            What::RunStopped { .. } => self.stopped = true,
+            What::RunStopped { reason } => {
+                self.stopped = true;
+                if matches!(reason, StopReason::ChampionFailed { .. }) {
+                    assert_eq!(self.doubt.checked, Some(false), "the champion was blamed for nothing");
+                    self.doubt.left_broken = true;
+                }
+            }
             What::StopRequested { .. } | What::Unknown => {}
             What::Asked { experiment, agent, parent } => {
                 assert_eq!(Some(&parent.0), self.branch.as_ref(), "an agent was asked about another than the champion");
@@ -233,7 +261,9 @@ impl Referee {
             What::TrialStarted { trial, experiment, purpose, slot, .. } => {
                 assert!(self.trials.insert(*trial), "trial {trial} was started twice");
                 self.take_slot(*slot, *experiment);
-                let standing = self.champion == Some(*experiment) && *purpose == Purpose::Remeasure;
+                let again = matches!(purpose, Purpose::Remeasure | Purpose::Check);
+                let standing = self.champion == Some(*experiment) && again;
+                self.check_doubt(*purpose);
                 let life = self.life(*experiment);
                 assert!(life.verdict.is_none() || standing, "a trial for a judged experiment");
                 assert!(experiment.is_baseline() || life.content.is_some(), "a trial of nothing");
@@ -244,6 +274,10 @@ impl Referee {
                 let (owner, _, purpose) = running.unwrap_or_else(|| panic!("trial {trial} is not running"));
                 assert_eq!(owner, *experiment, "trial {trial} belongs to another experiment");
                 let score = measurement.metric.map(Score::get).filter(|_| measurement.ending.succeeded());
+                self.doubt.left_broken &= score.is_none();
+                if purpose == Purpose::Check {
+                    (self.doubt.broken, self.doubt.checked) = (0, Some(score.is_some()));
+                }
                 let life = self.life(*experiment);
                 life.trials.push((purpose, score));
                 life.faults = 0;
@@ -255,6 +289,7 @@ impl Referee {
             }
             What::GuardStarted { experiment, guard, slot } => {
                 self.take_slot(*slot, *experiment);
+                self.check_doubt(Purpose::Screen);
                 self.open_life(*experiment);
                 let before = self.guarding.insert((*experiment, *guard), *slot);
                 assert_eq!(before, None, "guard {guard} of {experiment} runs twice at once");
@@ -286,6 +321,7 @@ impl Referee {
 
     /// A question must be worth its answer: there is a slot for it, or will be, and it may still count.
     fn check_asked(&self, setup: &Setup) {
+        self.check_doubt(Purpose::Screen);
         let ahead = if setup.tuner { 0 } else { setup.ahead as usize };
         let busy = self.running.len() + self.guarding.len();
         let at_work = self.open() - self.lives.values().filter(|life| life.is_idle_question()).count();
@@ -293,6 +329,24 @@ impl Referee {
         assert!(at_work <= most, "{at_work} proposals for {} slots, {busy} of them taken, and {ahead}", self.slots);
         let over = self.wanted.is_some_and(|wanted| self.counted() + at_work as u64 > wanted);
         assert!(!over, "an agent was asked for more than can count");
+    }
+
+    /// Before an idea is lost on a machine that broke, the champion has to show that it still runs.
+    fn check_doubt(&self, purpose: Purpose) {
+        assert_ne!(self.doubt.checked, Some(false), "the champion no longer runs, and something was started");
+        let is_check = |(_, _, running): &(ExperimentId, Slot, Purpose)| *running == Purpose::Check;
+        match purpose {
+            Purpose::Check => {
+                assert!(self.doubt.is_open(), "the champion was checked without need");
+                assert!(!self.running.values().any(is_check), "the champion is checked twice at once");
+            }
+            // Where as many count as were wanted, a new champion is still measured again.
+            Purpose::Remeasure => {}
+            _ => {
+                let hopeless = self.champion.is_some_and(|id| self.lives[&id].faults >= 3);
+                assert!(hopeless || !self.doubt.is_open(), "an idea was tried although five in a row broke");
+            }
+        }
     }
 
     /// Whatever the machine does to one experiment, it is not tried for ever.
@@ -336,6 +390,11 @@ impl Referee {
         }
         if matches!(verdict, Verdict::Kept | Verdict::Baseline) {
             self.unadvanced = Some(*experiment);
+        }
+        match verdict.group() {
+            Group::Broken => self.doubt.broken += 1,
+            _ if life.trials.iter().any(|(_, score)| score.is_some()) => self.doubt.broken = 0,
+            _ => {}
         }
         let life = self.life(*experiment);
         life.verdict = Some(*verdict);
