@@ -41,42 +41,42 @@ fn one_seed_told_in_full() {
 
 #[test]
 fn studies_keep_their_promises_whatever_happens_1() {
-    studies(0..43);
+    studies(0..40);
 }
 
 #[test]
 fn studies_keep_their_promises_whatever_happens_2() {
-    studies(43..86);
+    studies(40..80);
 }
 
 #[test]
 fn studies_keep_their_promises_whatever_happens_3() {
-    studies(86..129);
+    studies(80..120);
 }
 
 #[test]
 fn studies_keep_their_promises_whatever_happens_4() {
-    studies(129..172);
+    studies(120..160);
 }
 
 #[test]
 fn studies_keep_their_promises_whatever_happens_5() {
-    studies(172..215);
+    studies(160..200);
 }
 
 #[test]
 fn studies_keep_their_promises_whatever_happens_6() {
-    studies(215..258);
+    studies(200..240);
 }
 
 #[test]
 fn a_machine_that_breaks_ends_the_run_and_the_study_goes_on_when_it_is_mended() {
-    let outages = (300..306).map(|seed| {
+    let outages = (300..304).map(|seed| {
         let mut setup = Setup::draw(seed);
         (setup.faults.outage, setup.limits) = (20, Limits::None);
         Simulation::of(setup).run().outages
     });
-    assert!(outages.sum::<u32>() >= 3);
+    assert!(outages.sum::<u32>() > 0);
 }
 
 #[test]

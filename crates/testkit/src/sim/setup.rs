@@ -82,7 +82,7 @@ impl Setup {
             bad_agent: !random.one_in(4),
             bad_candidates: !random.one_in(4),
             broken_baseline: random.one_in(6),
-            outage: *Random::new(seed ^ 0x007a6e).pick(&[0, 0, 60]),
+            outage: *Random::new(seed ^ 0x007a6e).pick(&[0, 0, 0, 60]),
             meddling: *random.pick(&[0, 20]),
             packing: random.one_in(4),
             tries: random.one_in(2),
