@@ -131,6 +131,12 @@ fn show(live: &Live, event: &Event, state: &State) {
                 live.say(&term::row_line(&row));
             }
         }
+        What::BranchAdvanced { experiment, from, .. } => {
+            let parent = state.find(*experiment).and_then(|kept| kept.parent.as_ref());
+            if let Some(note) = term::undoes(parent, from.as_ref()) {
+                live.say(&format!("note: experiment {experiment} was {note}"));
+            }
+        }
         What::Asked { experiment, agent, .. } => live.now(&format!("experiment {experiment}: {agent} is thinking")),
         What::TrialStarted { trial, experiment, .. } => {
             live.now(&format!("{}: trial {trial} is running", term::whose(*experiment)));

@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 use overnight_model::event::StopReason;
 use overnight_model::study::{Row, Summary};
 use overnight_model::units::short_number;
-use overnight_model::{ExperimentId, Goal, Timestamp, Verdict};
+use overnight_model::{CommitId, ExperimentId, Goal, Timestamp, Verdict};
 
 /// How far the numbers can be trusted, in one line.
 pub(crate) fn trust(assurance: &str, sandbox: &str, seeds: u32) -> String {
@@ -76,6 +76,15 @@ pub(crate) fn counts(summary: &Summary) -> String {
         true => "0 experiments".to_owned(),
         false => format!("{} experiment{plural}: {}", summary.experiments, some.join(", ")),
     }
+}
+
+/// A keep that was made from an older champion takes the place of the newer one, whose change it does not have.
+pub(crate) fn undoes(parent: Option<&CommitId>, champion: Option<&CommitId>) -> Option<String> {
+    let (parent, champion) = (parent?, champion?);
+    (parent != champion).then(|| {
+        let (parent, champion) = (parent.short(), champion.short());
+        format!("made from {parent}, kept in place of {champion}: what was kept between them is not in it")
+    })
 }
 
 /// Baseline, champion and noise.

@@ -82,6 +82,28 @@ test "$n" -lt 10 || test "$n" -ge 12 || until test -e "$ANSWERS/$((n - 9))"; do 
     repo.assert_sound();
 }
 
+/// The second answer is given while the first is being measured, from the champion of that moment.
+#[test]
+fn a_keep_that_was_made_from_an_older_champion_says_what_is_not_in_it() {
+    let repo = Repo::new();
+    let (first, second) = (repo.beside("first"), repo.beside("second"));
+    let agent = "if test -e FIRST; then sed -i 's/x = 5/x = 3/' knobs.py; touch SECOND
+else sed -i 's/x = 5/x = 4/' knobs.py; touch FIRST; fi; echo less\n";
+    let gate = "until grep -q 'x = 5' knobs.py || test -e SECOND; do sleep 0.02; done\n";
+    let told =
+        |script: &str| script.replace("FIRST", first.to_str().unwrap()).replace("SECOND", second.to_str().unwrap());
+    repo.write("agent.sh", &told(agent)).write("score.sh", &format!("{}{}", told(gate), repo.read("score.sh")));
+    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"").commit("an agent");
+    let commit = |name: &str| repo.git(&["rev-parse", "--short=10", name]);
+    let ran = repo.run(2);
+    let (from, over) = (commit("main"), commit("overnight/main~1"));
+    let note = format!("made from {from}, kept in place of {over}: what was kept between them is not in it");
+    ran.says(&format!("note: experiment 2 was {note}"));
+    repo.ok(&["show", "2"]).says(&format!("  note        {note}"));
+    assert!(!repo.ok(&["show", "1"]).stdout.contains("  note  "));
+    repo.assert_sound();
+}
+
 #[test]
 fn the_note_wins_over_what_was_printed() {
     let repo = Repo::with_agent("echo 'x = 4' > knobs.py; echo printed; printf 'the note\nmore\n' > $OVERNIGHT_NOTE\n");
