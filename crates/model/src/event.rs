@@ -239,6 +239,8 @@ pub enum Purpose {
     Screen,
     Confirm,
     Remeasure,
+    /// Whether the champion still runs, after many in a row did not. It says nothing about a level.
+    Check,
 }
 
 /// Why a trial says nothing.
@@ -292,6 +294,11 @@ pub enum StopReason {
     },
     EngineErrors {
         last: String,
+    },
+    /// What ran before no longer does: something broke around the study, and every idea would be lost on it.
+    ChampionFailed {
+        verdict: Verdict,
+        reason: Reason,
     },
     Interrupted,
     /// The engine itself could not go on.

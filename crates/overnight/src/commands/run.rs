@@ -64,6 +64,9 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
 fn next(reason: &StopReason, study: &str, begun: bool) -> String {
     match reason {
         StopReason::BaselineFailed { .. } => "next       overnight show baseline".to_owned(),
+        StopReason::ChampionFailed { .. } => {
+            "next       overnight show champion, mend what broke, then overnight run".to_owned()
+        }
         StopReason::FailedAttempts { .. } => {
             "next       overnight log, then overnight show N for what the agent said".to_owned()
         }

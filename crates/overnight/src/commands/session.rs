@@ -141,6 +141,7 @@ pub(crate) fn exit_of(reason: &StopReason) -> Exit {
         | StopReason::TotalExperiments
         | StopReason::NoGain
         | StopReason::FailedAttempts { .. }
+        | StopReason::ChampionFailed { .. }
         | StopReason::NothingToTry { .. } => Exit::Stopped,
     }
 }
@@ -151,6 +152,12 @@ fn show(live: &Live, event: &Event, state: &State) {
         What::Judged(judged) => {
             if let Some(row) = state.row(judged.experiment) {
                 live.say(&term::row_line(&row));
+            }
+        }
+        What::BranchAdvanced { experiment, from, .. } => {
+            let parent = state.find(*experiment).and_then(|kept| kept.parent.as_ref());
+            if let Some(note) = term::undoes(parent, from.as_ref()) {
+                live.say(&format!("note: experiment {experiment} was {note}"));
             }
         }
         What::Asked { experiment, agent, .. } => live.now(&format!("experiment {experiment}: {agent} is thinking")),

@@ -75,6 +75,67 @@ fn ten_attempts_that_gave_nothing_end_the_run() {
 }
 
 #[test]
+fn a_champion_that_no_longer_runs_ends_the_night_before_more_ideas_are_lost() {
+    let repo = Repo::new();
+    let (data, count) = (repo.beside("data"), repo.beside("count"));
+    std::fs::write(&data, "").unwrap();
+    std::fs::write(&count, "").unwrap();
+    // With its second idea the data is gone.
+    let agent = format!(
+        "echo >> {count}; n=$(wc -l < {count}); echo \"x = $((n + 5))\" > knobs.py; echo idea $n\n\
+         test $n != 2 || rm {data}\n",
+        count = count.display(),
+        data = data.display()
+    );
+    let needs = format!("test -e {} || {{ echo the data is gone; exit 1; }}\n", data.display());
+    repo.write("agent.sh", &agent).write("score.sh", &format!("{needs}{}", repo.read("score.sh")));
+    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"\nahead = 0").commit("an agent");
+    insta::assert_snapshot!(repo.overnight(&["run", "--no-tui", "--experiments", "50"]).ended(4), @"
+    --- to people
+    overnight · study main · loss (lower is better) · budget 10s · agent command · 1 slot
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+        #  verdict                loss         gain  what (why)
+        0  baseline                  4            -  baseline
+        1  discarded                 9           −5  idea 1 (worse by 5)
+        2  crashed                   -            -  idea 2 (exit code 1)
+        3  crashed                   -            -  idea 3 (exit code 1)
+        4  crashed                   -            -  idea 4 (exit code 1)
+        5  crashed                   -            -  idea 5 (exit code 1)
+        6  crashed                   -            -  idea 6 (exit code 1)
+
+    baseline   loss 4  ([SHORT])
+    champion   loss 4  ([SHORT], the baseline, nothing better yet)
+    noise      none seen in 3 repeats
+    so far     6 experiments: 1 not better, 5 broken
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    stopped: the champion itself no longer runs (crashed): exit code 1
+    next       overnight show champion, mend what broke, then overnight run
+    --- exit code 4
+    ");
+    assert_eq!(repo.log().len(), 7);
+    insta::assert_snapshot!(repo.ok(&["status"]), @"
+    study      main · stopped
+    baseline   loss 4  ([SHORT])
+    champion   loss 4  ([SHORT], the baseline, nothing better yet)
+    noise      none seen in 3 repeats
+    so far     6 experiments: 1 not better, 5 broken
+    last run   stopped: the champion itself no longer runs (crashed): exit code 1
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    branch     overnight/main · read it with `git log overnight/main`
+    --- exit code 0
+    ");
+    repo.ok(&["show", "champion"]).says("check").says("the data is gone");
+    repo.assert_sound();
+    // Nobody mended it: the next run finds that out before it asks anybody.
+    repo.overnight(&["run", "--no-tui"]).ended(4).says("the champion itself no longer runs");
+    assert_eq!(repo.log().len(), 7);
+    std::fs::write(&data, "").unwrap();
+    repo.run(1);
+    assert_eq!(repo.experiment(7)["verdict"], "discarded");
+    repo.assert_sound();
+}
+
+#[test]
 fn a_silent_agent_ends_the_run_too() {
     let repo = Repo::with_agent("cat > /dev/null\n");
     let ran = repo.overnight(&["run", "--no-tui"]).ended(4);
