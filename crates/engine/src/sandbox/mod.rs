@@ -3,12 +3,16 @@
 //! The mechanics are [`crate::process`]'s; here is decided what a trial, a scorer, an agent and `prepare` get to see.
 
 mod etc;
+mod fenced;
 mod find;
 mod host;
+mod plan;
 mod standard;
 
+pub use fenced::{Fences, sweep_shared_memory};
 pub use find::{Found, find};
-pub use standard::{ARTIFACTS, OUT, Phase, SAID, SeatId, Standard, Wanted};
+pub use plan::{SeatId, Wanted};
+pub use standard::{ARTIFACTS, OUT, Phase, SAID, Standard};
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,6 +23,7 @@ use crate::workspace::{Copy, GitError, ObjectId, UserRepo};
 /// The sandbox of one run of one study.
 pub enum Sandbox {
     Standard(Box<Standard>, Locked),
+    Landlock(Box<Fences>),
     None,
 }
 
@@ -33,8 +38,10 @@ impl Sandbox {
         user: &UserRepo,
         baseline: ObjectId,
     ) -> Result<Sandbox, GitError> {
-        if found.tier < Tier::Standard {
-            return Ok(Sandbox::None);
+        match found.tier {
+            Tier::None => return Ok(Sandbox::None),
+            Tier::Landlock => return Ok(Sandbox::Landlock(Box::new(Fences::plan(wanted)))),
+            Tier::Standard | Tier::Strong => {}
         }
         let standard = Standard::plan(wanted, found.layer)?;
         let surface = standard.surface().to_vec();
@@ -50,6 +57,7 @@ impl Sandbox {
     pub fn tier(&self) -> Tier {
         match self {
             Sandbox::Standard(..) => Tier::Standard,
+            Sandbox::Landlock(_) => Tier::Landlock,
             Sandbox::None => Tier::None,
         }
     }
@@ -57,7 +65,14 @@ impl Sandbox {
     pub fn standard(&self) -> Option<&Standard> {
         match self {
             Sandbox::Standard(standard, _) => Some(standard),
-            Sandbox::None => None,
+            Sandbox::Landlock(_) | Sandbox::None => None,
+        }
+    }
+
+    pub fn fences(&self) -> Option<&Fences> {
+        match self {
+            Sandbox::Landlock(fences) => Some(fences),
+            Sandbox::Standard(..) | Sandbox::None => None,
         }
     }
 

@@ -180,6 +180,13 @@ impl State {
         self.last_at = self.last_at.max(at);
     }
 
+    /// Whether a model had a part in what would run: it wrote something that was kept, or that is still open. Text
+    /// stays a model's when others edit it further.
+    pub fn is_model_written(&self) -> bool {
+        let by_hand = ["", "person", crate::spec::AgentKind::Tuner.name()];
+        self.standing.values().chain(self.open.values()).any(|found| !by_hand.contains(&found.agent.as_str()))
+    }
+
     /// What a run that ended without a word left behind, as the losses that the next one records.
     pub fn losses(&self) -> Vec<What> {
         let loss = || Loss::Interrupted;
@@ -298,6 +305,9 @@ impl State {
 
     /// Whatever was in flight belonged to an engine that is gone.
     fn start_run(&mut self, facts: &RunFacts, at: Timestamp) {
+        if let Some(segment) = self.segment.as_mut().filter(|_| !facts.sandbox.is_empty()) {
+            segment.sandbox.clone_from(&facts.sandbox);
+        }
         if let Some(run) = &self.run {
             self.past_wall.0 += self.last_at.since(run.started_at).0;
         }

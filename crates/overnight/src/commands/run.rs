@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, locate};
-use overnight_engine::open::OnDirty;
+use overnight_engine::open::{OnDirty, Opened};
 use overnight_engine::process::leave_terminal;
 use overnight_model::event::{Scope, StopReason};
+use overnight_model::spec::{AgentKind, Tier};
 
 use super::session::{Ended, Session, exit_of};
 use crate::args::{Place, Run};
@@ -28,6 +29,7 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     }
     let on_dirty = if args.snapshot { OnDirty::Snapshot } else { OnDirty::Refuse };
     let session = Session::open(site, "overnight run", on_dirty, args.sandbox, !args.no_tui)?;
+    refuse_weak_tier(&session.opened, args.sandbox)?;
     let spec = session.opened.study.spec();
     let slots = args.slots.unwrap_or(spec.slots);
     let (study, metric, agent) = (&spec.study, &spec.metric, spec.agent.kind.name());
@@ -58,6 +60,26 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     let begun = summary.is_some_and(|summary| summary.champion.is_some());
     ui::say(&next(&reason, &study, begun));
     Ok(exit_of(&reason))
+}
+
+/// Code that a model wrote does not run on a tier below the one that was asked for, unless a person says so by name.
+fn refuse_weak_tier(opened: &Opened, accepted: Option<Tier>) -> Outcome<()> {
+    let (spec, state, found) = (opened.study.spec(), opened.study.state(), &opened.found);
+    let is_models = spec.agent.kind != AgentKind::Tuner || state.is_model_written();
+    if !is_models || found.tier >= spec.sandbox.min || accepted == Some(found.tier) {
+        return Ok(());
+    }
+    let (min, tier) = (spec.sandbox.min.name(), found.tier.name());
+    let mut error = CliError::new(
+        Exit::Refused,
+        format!("this machine gives the sandbox `{tier}`, and what a model wrote needs `{min}`"),
+    );
+    error.causes.extend(found.reasons.iter().cloned());
+    let what = match found.tier {
+        Tier::None => "to run it with your own rights all the same",
+        _ => "to run it on this tier all the same",
+    };
+    Err(error.hint(format!("{what}: overnight run --sandbox {tier}")))
 }
 
 /// The next sensible step.

@@ -47,6 +47,13 @@ impl Session {
         let keeper = Keeper::fork().map_err(|error| CliError::from(Fault::from(error)))?;
         let me = Holder { pid: std::process::id(), what: what.to_owned(), dir: site.dir.clone() };
         let opened = open::open(&site, &me, on_dirty, |dir, layer| sandbox::find(&keeper, dir, layer, tier))?;
+        if let Some(wanted) = tier.filter(|wanted| opened.found.tier < *wanted) {
+            let found = opened.found.tier.name();
+            let message = format!("this machine gives the sandbox `{found}`, not `{}`", wanted.name());
+            let mut error = CliError::new(Exit::Refused, message);
+            error.causes.extend(opened.found.reasons.iter().cloned());
+            return Err(error.hint(format!("leave out --sandbox, or accept it: --sandbox {found}")));
+        }
         // Whatever this engine starts keeps the lock until it is gone, even when the engine is killed.
         keeper.hold(opened.lock.as_fd()).map_err(Fault::from)?;
         let live = Live::new(live);
