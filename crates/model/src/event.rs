@@ -165,6 +165,9 @@ pub struct SegmentFacts {
     pub assurance: String,
     /// What the machine enforces while the number is made.
     pub sandbox: String,
+    /// What the inputs held, in one short name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<String>,
 }
 
 /// The start of one run of the engine. Whatever was in flight before it is lost.

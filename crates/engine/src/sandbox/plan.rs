@@ -1,10 +1,12 @@
 //! What the tiers have in common: what has to be known, who runs, what a command may use.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use overnight_model::spec::{self, Spec};
 
+use super::inputs::{Watched, fingerprint};
 use crate::process::{Limits, Network};
 
 /// Threads count too. A training run with many loaders stays far below.
@@ -26,6 +28,8 @@ pub struct Wanted<'a> {
     pub slots: u32,
     /// Files of the surface that are programs.
     pub executables: Vec<String>,
+    /// What the inputs held when the run began.
+    pub inputs_fingerprint: Option<String>,
 }
 
 /// Who runs: a slot or a desk, by number.
@@ -42,13 +46,25 @@ impl SeatId {
     }
 }
 
+/// What the inputs of a study hold at this moment, in one short name; `None` without any.
+pub fn fingerprint_inputs(spec: &Spec, triplet_dir: &Path, home: Option<&Path>) -> io::Result<Option<String>> {
+    let home = home.unwrap_or(Path::new("/"));
+    let watched = spec
+        .evaluate
+        .inputs
+        .iter()
+        .map(|input| Watched { path: resolve(&input.path, triplet_dir, home), by_content: input.content });
+    fingerprint(&watched.collect::<Vec<_>>())
+}
+
 /// Where the inputs are on the host.
-pub(super) fn inputs(wanted: &Wanted<'_>) -> Vec<PathBuf> {
+pub fn inputs(wanted: &Wanted<'_>) -> Vec<PathBuf> {
     let named = wanted.spec.evaluate.inputs.iter();
     named.map(|input| resolve(&input.path, wanted.triplet_dir, wanted.home.unwrap_or(Path::new("/")))).collect()
 }
 
-fn resolve(path: &str, triplet_dir: &Path, home: &Path) -> PathBuf {
+/// Where a path of the triplet leads.
+pub fn resolve(path: &str, triplet_dir: &Path, home: &Path) -> PathBuf {
     match path.strip_prefix("~/") {
         Some(rest) => home.join(rest),
         None => triplet_dir.join(path),

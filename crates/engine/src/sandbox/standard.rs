@@ -7,6 +7,7 @@ use overnight_model::proposal::Contents;
 use overnight_model::spec;
 
 use super::plan::{SeatId, Wanted, first_user, inputs, limits, network};
+use super::prepare::Manifest;
 use super::{etc, host};
 use crate::process::{File, Layer, Limits, Mount, Network, View};
 use crate::workspace::GitError;
@@ -35,6 +36,8 @@ pub struct Standard {
     first_user: Option<u32>,
     surface: Vec<String>,
     executables: Vec<String>,
+    /// The one that was made last comes last.
+    prepared: Vec<Manifest>,
 }
 
 /// Which command of an experiment.
@@ -91,6 +94,7 @@ impl Standard {
             first_user: is_root.then(|| first_user(dir)),
             surface: spec.surface.paths().map(ToOwned::to_owned).collect(),
             executables: wanted.executables.clone(),
+            prepared: Vec::new(),
         })
     }
 
@@ -110,8 +114,10 @@ impl Standard {
     }
 
     /// What one command sees. `disk` is an empty folder for what it writes, where that is not kept in memory;
-    /// `mtime` is the surface's, in seconds.
-    pub fn view(&self, phase: Phase<'_>, seat: SeatId, contents: &Contents, mtime: i64, disk: &Path) -> View {
+    /// `now` is in seconds.
+    pub fn view(&self, phase: Phase<'_>, seat: SeatId, contents: &Contents, now: i64, disk: &Path) -> View {
+        // Some tools keep whole seconds only.
+        let mtime = self.prepared.iter().map(|manifest| manifest.newest + 1).fold(now, i64::max);
         let mut mounts = self.mounts.clone();
         let mut lowers = vec![self.locked()];
         let mut files = Vec::new();
@@ -130,6 +136,15 @@ impl Standard {
         }
         mounts.push(Mount::Private { lowers, at: self.checkout.clone() });
         mounts.extend([OUT, SAID].map(|at| Mount::Private { lowers: Vec::new(), at: at.into() }));
+        for (at, folder) in self.prepared.iter().flat_map(|manifest| &manifest.layers) {
+            let under = mounts.iter_mut().find_map(|mount| match mount {
+                Mount::Private { lowers, at: place } if place == at => Some(lowers),
+                _ => None,
+            });
+            if let Some(lowers) = under {
+                lowers.insert(0, folder.clone());
+            }
+        }
         // A folder before what lies in it, whoever named it first.
         mounts.sort_by(|a, b| a.at().cmp(b.at()));
         let mut hand_back: Vec<PathBuf> = vec![OUT.into(), SAID.into()];
@@ -150,6 +165,21 @@ impl Standard {
             user: self.first_user.map(|first| first + seat.offset()),
             limits: self.limits,
         }
+    }
+
+    /// What `prepare`, or the baseline that warms the caches, sees: it writes to `disk`, and is frozen afterwards.
+    pub(super) fn preparing(&self, contents: &Contents, network: Network, now: i64, disk: &Path) -> View {
+        let seat = SeatId { is_desk: false, number: 0 };
+        let view = self.view(Phase::Run, seat, contents, now, disk);
+        View { network, layer: Layer::Disk { dir: disk.to_owned() }, ..view }
+    }
+
+    pub(super) fn layers(&self) -> &Path {
+        &self.layers
+    }
+
+    pub(super) fn lay_on_top(&mut self, manifest: Manifest) {
+        self.prepared.push(manifest);
     }
 
     pub fn surface(&self) -> &[String] {

@@ -109,10 +109,31 @@ impl Place {
             self.copy = None;
             made = self.lay_out(room, contents);
         }
+        let made = made.and_then(|()| self.link_inputs(room));
         made.map_err(|error| match enough_room(&self.dir) {
             Err(full) => full,
             Ok(()) => Trouble::Loss(Loss::Fault { what: describe(&error) }),
         })
+    }
+
+    /// Inputs inside the checkout are where the copy expects them; those elsewhere have their own place.
+    fn link_inputs(&self, room: &Room) -> Result<(), GitError> {
+        let home = crate::load::home();
+        for input in &room.shop.spec.evaluate.inputs {
+            let path = sandbox::resolve(&input.path, &room.shop.triplet_dir, home.as_deref().unwrap_or(Path::new("/")));
+            let Ok(inner) = path.strip_prefix(room.shop.user.workdir()) else { continue };
+            let place = self.tree().join(inner);
+            if let Some(above) = place.parent() {
+                fs::create_dir_all(above).map_err(GitError::io("make the folder", above))?;
+            }
+            match std::os::unix::fs::symlink(&path, &place) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    return Err(GitError::io("link", &place)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Takes away what a command left, so that the next one need not wait for it. What cannot be done here is done,

@@ -63,6 +63,7 @@ fn segment(baseline: &Contents) -> SegmentFacts {
         guards: Vec::new(),
         assurance: "cooperative".into(),
         sandbox: "none".into(),
+        inputs: None,
     }
 }
 

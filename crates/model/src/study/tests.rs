@@ -95,6 +95,7 @@ impl Driver {
             guards: spec.guards.clone(),
             assurance: String::new(),
             sandbox: String::new(),
+            inputs: None,
         };
         let mut driver = Driver { study: Study::new(spec, State::default()), now: 1000, run: 0 };
         driver.happen(What::StudyOpened { study: "main".into(), seed: 7 });

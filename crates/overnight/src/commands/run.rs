@@ -45,7 +45,6 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     for line in term::separation(spec, session.opened.found.tier) {
         session.say(line);
     }
-    session.say(&term::header_line(&metric.name));
     let study = study.clone();
     let Ended { reason, summary } = session.run(Scope::Loop { experiments: args.experiments }, slots, None)?;
     if let Some(summary) = &summary {

@@ -14,6 +14,7 @@ use overnight_engine::worker::{Local, Message, Shop};
 use overnight_engine::workspace::{FileKind, GitError, ObjectId, UserRepo};
 use overnight_engine::{clock, process};
 use overnight_model::event::{RunFacts, Scope, StopReason, What};
+use overnight_model::proposal::Contents;
 use overnight_model::spec::Tier;
 use overnight_model::study::Summary;
 use overnight_model::{Event, Millis, State};
@@ -70,7 +71,7 @@ impl Session {
     /// Runs the loop to its end.
     pub(crate) fn run(self, scope: Scope, slots: u32, offer: Option<Offer>) -> Outcome<Ended> {
         let Session { site, opened, keeper, live } = self;
-        let Opened { study, ledger, user, store, lock, baseline, mut opening, contents, found, .. } = opened;
+        let Opened { study, ledger, user, store, lock, baseline, mut opening, contents, found, inputs, .. } = opened;
         let spec = study.spec().clone();
         let run = study.state().run.as_ref().map_or(1, |run| run.facts.run + 1);
         opening.push(What::RunStarted(RunFacts {
@@ -97,8 +98,18 @@ impl Session {
             environment: &environment,
             slots,
             executables: executables(&user, baseline).map_err(Fault::from)?,
+            inputs_fingerprint: inputs.clone(),
         };
-        let walls = Sandbox::set_up(&found, &wanted, &user, baseline).map_err(Fault::from)?;
+        let surface = Contents(
+            spec.surface
+                .paths()
+                .map(|path| Ok((path.to_owned(), user.read(baseline, path)?)))
+                .collect::<Result<_, GitError>>()
+                .map_err(Fault::from)?,
+        );
+        let say = |text: &str| live.say(&crate::ui::printable(text));
+        let walls = Sandbox::set_up(&found, &wanted, (&user, baseline), &keeper, &surface, &say)?;
+        live.say(&term::header_line(&spec.metric.name));
         let scorer = spec.evaluate.score.as_ref().map_or(Millis(0), |score| score.kill);
         let kill = Millis(spec.evaluate.kill.0 + scorer.0);
         let shop = Shop {
@@ -110,6 +121,7 @@ impl Session {
             baseline,
             environment,
             sandbox: Arc::new(walls),
+            inputs,
         };
         let machine = Local::new(shop, store);
         watch_signals(machine.inbox(), live.clone(), kill)?;
