@@ -27,7 +27,7 @@ use crate::clock;
 use crate::dispatch::{Action, Arrival, Fault, Keep, Machine};
 use crate::process::{Keeper, Killer};
 use crate::sandbox::{Sandbox, fingerprint_inputs};
-use crate::workspace::{CommitPlan, GitError, ObjectId, Store, UserRepo, oid};
+use crate::workspace::{CommitPlan, GitError, Names, ObjectId, Store, UserRepo, oid};
 
 /// What every worker needs to know.
 #[derive(Clone)]
@@ -45,6 +45,8 @@ pub struct Shop {
     pub sandbox: Arc<Sandbox>,
     /// What the inputs held when the run began.
     pub inputs: Option<String>,
+    /// What is tracked at the baseline.
+    pub names: Arc<Names>,
 }
 
 /// This machine.
