@@ -137,6 +137,15 @@ impl Sandbox {
         }
     }
 
+    /// The host's user to run as, where it is not the engine's own.
+    pub(super) fn user(&self) -> Option<u32> {
+        match self {
+            Sandbox::None => None,
+            Sandbox::View(view) => view.user,
+            Sandbox::Fenced(fenced) => fenced.user,
+        }
+    }
+
     pub(super) fn network(&self) -> Network {
         match self {
             Sandbox::None => Network::Full,
