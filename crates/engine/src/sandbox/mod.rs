@@ -6,6 +6,7 @@ mod etc;
 mod find;
 mod host;
 mod standard;
+mod toolchains;
 
 pub use find::{Found, find};
 pub use standard::{ARTIFACTS, OUT, Phase, SAID, SeatId, Standard, Wanted};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use overnight_model::proposal::Contents;
 use overnight_model::spec::{self, Spec};
 
-use super::{etc, host};
+use super::{etc, host, toolchains};
 use crate::process::{File, Layer, Limits, Mount, Network, View};
 use crate::workspace::GitError;
 
@@ -99,7 +99,7 @@ impl Standard {
         }
         let inputs: Vec<PathBuf> =
             spec.evaluate.inputs.iter().map(|input| resolve(&input.path, triplet_dir, home)).collect();
-        let toolchains = host::toolchains(home, environment);
+        let toolchains = toolchains::toolchains(home, environment, &inputs);
         for path in toolchains.iter().filter(|path| !path.starts_with(checkout) && !inputs.contains(path)) {
             mounts.push(private(vec![path.clone()], path));
         }
@@ -190,16 +190,19 @@ impl Standard {
     }
 }
 
-/// A folder is there whole; a file alone; and where the path is a link, what it leads to under both names.
+/// A folder is there whole, with what is mounted in it; a file alone; and where the path is a link, what it leads to
+/// under both names.
 fn input_mounts(path: &Path) -> Vec<Mount> {
     let Ok(real) = fs::canonicalize(path) else { return Vec::new() };
-    let mount = |at: &Path| match real.is_dir() {
-        true => Mount::Private { lowers: vec![real.clone()], at: at.to_owned() },
-        false => Mount::File { path: real.clone(), at: at.to_owned() },
+    let mount = |real: &Path, at: PathBuf| match real.is_dir() {
+        true => Mount::Private { lowers: vec![real.to_owned()], at },
+        false => Mount::File { path: real.to_owned(), at },
     };
-    let mut mounts = vec![mount(path)];
-    if real != path {
-        mounts.push(mount(&real));
+    let names = if real == path { vec![path] } else { vec![path, &real] };
+    let mut mounts: Vec<Mount> = names.iter().map(|name| mount(&real, name.to_path_buf())).collect();
+    for below in host::mounted_below(&real) {
+        let inner = below.strip_prefix(&real).unwrap_or(&below);
+        mounts.extend(names.iter().map(|name| mount(&below, name.join(inner))));
     }
     mounts
 }
