@@ -282,7 +282,7 @@ impl Builder<'_> {
             .map_err(failed)?;
         written.write_all(&file.bytes).map_err(failed)?;
         self.own(place)?;
-        let at = Timespec { tv_sec: file.mtime, tv_nsec: 0 };
+        let at = Timespec { tv_sec: file.mtime.div_euclid(1000), tv_nsec: file.mtime.rem_euclid(1000) * 1_000_000 };
         let times = Timestamps { last_access: at, last_modification: at };
         rustix::fs::futimens(&written, &times).map_err(|errno| failed(errno.into()))
     }

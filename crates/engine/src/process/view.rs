@@ -86,7 +86,7 @@ pub enum Mount {
 pub struct File {
     pub at: PathBuf,
     pub executable: bool,
-    /// In seconds since the epoch.
+    /// In milliseconds since the epoch.
     pub mtime: i64,
     pub length: usize,
     /// Travels behind the description, not in it.
