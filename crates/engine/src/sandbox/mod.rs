@@ -9,7 +9,10 @@ mod standard;
 mod toolchains;
 
 pub use find::{Found, find};
+pub(crate) use standard::resolve;
 pub use standard::{ARTIFACTS, OUT, Phase, SAID, SeatId, Standard, Wanted};
+
+pub(crate) use toolchains::{is_secret, toolchain_of};
 
 use std::sync::{Mutex, PoisonError};
 

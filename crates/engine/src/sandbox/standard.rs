@@ -138,7 +138,7 @@ impl Standard {
     }
 
     /// What one command sees. `disk` is an empty folder for what it writes, where that is not kept in memory;
-    /// `mtime` is the surface's, in seconds.
+    /// `mtime` is the surface's, in milliseconds.
     pub fn view(&self, phase: Phase<'_>, seat: SeatId, contents: &Contents, mtime: i64, disk: &Path) -> View {
         let mut mounts = self.mounts.clone();
         let mut lowers = vec![self.locked()];
@@ -181,6 +181,14 @@ impl Standard {
         }
     }
 
+    /// Whether commands see what the host has at a path outside the checkout.
+    pub(crate) fn shows(&self, path: &Path) -> bool {
+        self.mounts.iter().any(|mount| match mount {
+            Mount::Private { lowers, at } => !lowers.is_empty() && path.starts_with(at),
+            Mount::Shared { at, .. } | Mount::File { at, .. } | Mount::Link { at, .. } => path.starts_with(at),
+        })
+    }
+
     pub fn surface(&self) -> &[String] {
         &self.surface
     }
@@ -207,7 +215,8 @@ fn input_mounts(path: &Path) -> Vec<Mount> {
     mounts
 }
 
-fn resolve(path: &str, triplet_dir: &Path, home: &Path) -> PathBuf {
+/// An input as it is written, in full.
+pub(crate) fn resolve(path: &str, triplet_dir: &Path, home: &Path) -> PathBuf {
     match path.strip_prefix("~/") {
         Some(rest) => home.join(rest),
         None => triplet_dir.join(path),

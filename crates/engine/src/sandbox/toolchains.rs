@@ -141,7 +141,7 @@ pub(super) fn toolchains(home: &Path, environment: &[(String, String)], others: 
 }
 
 /// A folder of programs comes with the libraries beside it, unless that would be half of somebody's home.
-fn toolchain_of(folder: &Path, home: &Path) -> PathBuf {
+pub(crate) fn toolchain_of(folder: &Path, home: &Path) -> PathBuf {
     let above = folder.parent().unwrap_or(folder);
     let is_programs = folder.file_name().is_some_and(|name| name == "bin" || name == "shims");
     let is_toolchain =
@@ -163,7 +163,7 @@ fn is_worth_it(path: &Path, home: &Path) -> bool {
 }
 
 /// Whether something secret is it, lies in it, or holds it.
-fn is_secret(path: &Path, home: &Path) -> bool {
+pub(crate) fn is_secret(path: &Path, home: &Path) -> bool {
     let at_home = fs::canonicalize(home).ok();
     let homes = [Some(home), at_home.as_deref()];
     let mut secrets = homes.into_iter().flatten().flat_map(|home| SECRET.iter().map(|name| home.join(name)));

@@ -44,7 +44,7 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
         session.say(line);
     }
     session.say(&term::header_line(&metric.name));
-    let study = study.clone();
+    let (study, state) = (study.clone(), session.site.state());
     let Ended { reason, summary } = session.run(Scope::Loop { experiments: args.experiments }, slots, None)?;
     if let Some(summary) = &summary {
         ui::say("");
@@ -55,6 +55,7 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
         ui::say(&term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
     }
     ui::say(&ui::printable(&term::stop_sentence(&reason)));
+    super::say_hint(&reason, &state);
     let begun = summary.is_some_and(|summary| summary.champion.is_some());
     ui::say(&next(&reason, &study, begun));
     Ok(exit_of(&reason))
