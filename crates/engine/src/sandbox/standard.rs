@@ -88,7 +88,9 @@ impl Standard {
         let home = home.filter(|home| home.parent().is_some()).unwrap_or(Path::new("/home/overnight"));
         let etc = layers.join("etc");
         crate::workspace::wipe(&etc)?;
-        etc::write(&etc, home, is_root, network).map_err(GitError::io("write", &etc))?;
+        let called = environment.iter().find(|(name, _)| name == "USER").map(|(_, name)| name.as_str());
+        let who = etc::Identity::of(is_root, home, called);
+        etc::write(&etc, &who, is_root, network).map_err(GitError::io("write", &etc))?;
 
         let private = |lowers: Vec<PathBuf>, at: &Path| Mount::Private { lowers, at: at.to_owned() };
         let mut mounts = host::system();
@@ -99,7 +101,9 @@ impl Standard {
         }
         let inputs: Vec<PathBuf> =
             spec.evaluate.inputs.iter().map(|input| resolve(&input.path, triplet_dir, home)).collect();
-        let toolchains = toolchains::toolchains(home, environment, &inputs);
+        let own = spec.evaluate.env.clone().into_iter();
+        let environment: Vec<_> = environment.iter().cloned().chain(own).collect();
+        let toolchains = toolchains::toolchains(home, &environment, &inputs);
         for path in toolchains.iter().filter(|path| !path.starts_with(checkout) && !inputs.contains(path)) {
             mounts.push(private(vec![path.clone()], path));
         }
@@ -179,6 +183,12 @@ impl Standard {
             user: self.first_user.map(|first| first + number),
             limits: self.limits,
         }
+    }
+
+    /// What commands are told of who they are, where they are not the person.
+    pub fn identity(&self) -> Vec<(String, String)> {
+        let names = ["USER", "LOGNAME"].into_iter().filter(|_| self.first_user.is_some());
+        names.map(|name| (name.to_owned(), etc::NAME.to_owned())).collect()
     }
 
     /// Whether commands see what the host has at a path outside the checkout.

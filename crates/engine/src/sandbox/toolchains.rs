@@ -118,7 +118,8 @@ const PARTS: [(&str, &[&str]); 2] = [("CARGO_HOME", &["bin", "registry", "git"])
 /// virtual environments among these and among `others` were made with.
 pub(super) fn toolchains(home: &Path, environment: &[(String, String)], others: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = AT_HOME.iter().map(|name| home.join(name)).collect();
-    let value = |wanted: &str| environment.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    // Of two, the later one is what a command gets.
+    let value = |wanted: &str| environment.iter().rfind(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
     let list = |name: &str| value(name).unwrap_or_default().split(':').map(PathBuf::from).collect::<Vec<_>>();
     found.extend(ROOTS.iter().filter_map(|name| value(name)).map(PathBuf::from));
     for (name, parts) in PARTS {
@@ -143,9 +144,10 @@ pub(super) fn toolchains(home: &Path, environment: &[(String, String)], others: 
 /// A folder of programs comes with the libraries beside it, unless that would be half of somebody's home.
 pub(crate) fn toolchain_of(folder: &Path, home: &Path) -> PathBuf {
     let above = folder.parent().unwrap_or(folder);
-    let is_programs = folder.file_name().is_some_and(|name| name == "bin" || name == "shims");
-    let is_toolchain =
-        is_programs && ["lib", "pyvenv.cfg", "share", "include"].iter().any(|name| above.join(name).exists());
+    let is_called = |wanted: &str| folder.file_name().is_some_and(|name| name == wanted);
+    let has_libraries = || ["lib", "pyvenv.cfg", "share", "include"].iter().any(|name| above.join(name).exists());
+    // Shims only lead to what lies beside them.
+    let is_toolchain = is_called("shims") || (is_called("bin") && has_libraries());
     let is_home = home.starts_with(above) || above == home.join(".local") || above == home.join(".cargo");
     if is_toolchain && !is_home && !is_secret(above, home) { above.to_owned() } else { folder.to_owned() }
 }

@@ -218,6 +218,7 @@ impl Place {
         let (sandbox, tree) = match room.shop.sandbox.standard() {
             Some(standard) => {
                 env.push(("TMPDIR".to_owned(), "/tmp".to_owned()));
+                env.extend(standard.identity());
                 (self.view(standard)?, standard.tree().to_owned())
             }
             None => {
