@@ -45,6 +45,7 @@ test "$(whoami)" = "$(id -un)"; getent passwd "$(id -u)" > /dev/null; getent hos
 test "$(TZ=Asia/Tokyo date -d @0 +%H)" = 09; locale > /dev/null
 ! sudo -n true 2> /dev/null
 ! git status 2> said; grep -q 'not a git repository' said
+truncate -s 8T "$TMPDIR/holes"
 ! touch /usr/x 2> /dev/null; ! touch /etc/x 2> /dev/null
 echo loss: 1
 "#;
