@@ -57,11 +57,15 @@ fn shared(path: PathBuf) -> Mount {
 /// Mounts inside a folder, which an overlay of the folder alone would lose: a second disk, or the libraries of a
 /// driver, which containers get as single files.
 pub(super) fn mounted_below(folder: &Path) -> Vec<PathBuf> {
-    let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mut below = below(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default(), folder);
+    below.retain(|place| place.is_dir() || place.is_file());
+    below
+}
+
+/// The places inside a folder that the kernel's table of mounts names, a folder before what lies in it.
+fn below(table: &str, folder: &Path) -> Vec<PathBuf> {
     let places = table.lines().filter_map(|line| line.split(' ').nth(4)).map(unescape);
-    let is_below = |place: &PathBuf| place != folder && place.starts_with(folder);
-    let mut below: Vec<PathBuf> =
-        places.filter(|place| is_below(place) && (place.is_dir() || place.is_file())).collect();
+    let mut below: Vec<PathBuf> = places.filter(|place| place != folder && place.starts_with(folder)).collect();
     below.sort();
     // Mounts can lie on each other; the last one is what is seen.
     below.dedup();
@@ -92,6 +96,17 @@ fn unescape(text: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mounts_inside_a_folder_are_found_once_and_in_order() {
+        let table = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+                     30 22 8:2 / /data/b rw - ext4 /dev/sdb1 rw\n\
+                     31 22 8:3 / /data rw - ext4 /dev/sdc1 rw\n\
+                     32 30 0:5 / /data/b/c\\040d rw - tmpfs none rw\n\
+                     33 30 0:6 / /data/b rw - tmpfs none rw\n\
+                     34 22 0:7 / /database rw - tmpfs none rw\n";
+        assert_eq!(below(table, Path::new("/data")), [Path::new("/data/b"), Path::new("/data/b/c d")]);
+    }
 
     #[test]
     fn blanks_in_a_mount_point_are_read() {

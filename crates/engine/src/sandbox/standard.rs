@@ -99,6 +99,14 @@ impl Standard {
         if home != checkout {
             mounts.push(private(Vec::new(), home));
         }
+        // Where a home is a link to another disk, scripts of a virtual environment name themselves by way of it.
+        if let Ok(real) = fs::canonicalize(home)
+            && real != home
+            && let Ok(inside) = checkout.strip_prefix(&real)
+            && inside != Path::new("")
+        {
+            mounts.push(Mount::Link { target: checkout.to_owned(), at: home.join(inside) });
+        }
         let inputs: Vec<PathBuf> =
             spec.evaluate.inputs.iter().map(|input| resolve(&input.path, triplet_dir, home)).collect();
         let own = spec.evaluate.env.clone().into_iter();

@@ -148,6 +148,8 @@ mod tests {
         ] {
             assert_eq!(complaint(line), Some(Complaint::Network), "{line}");
         }
+        let leaks = "==18==HINT: LeakSanitizer does not work under ptrace (strace, gdb, etc)";
+        assert_eq!(complaint(leaks), Some(Complaint::Tracing));
         for line in ["", "loss: 3", "AssertionError: 'data' is empty", "No module named", "' \" `"] {
             assert_eq!(complaint(line), None, "{line}");
         }

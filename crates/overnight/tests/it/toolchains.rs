@@ -355,3 +355,44 @@ fn an_input_that_is_for_its_owner_alone_can_be_read() {
         assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode.permissions()) & 0o77, 0);
     }
 }
+
+#[test]
+fn a_checkout_in_a_home_that_is_a_link_is_there_under_both_names() {
+    for repo in Repo::everybodys() {
+        let home = repo.beside("link");
+        repo.shell(&format!("ln -s {} {}", repo.beside("").display(), home.display()));
+        study(&repo, "cmp ~/repo/knobs.py knobs.py && cd ~/repo && test -f score.sh && echo loss: 1", &[]);
+        let mut command = repo.command(&["run", "--no-tui", "--experiments", "0"]);
+        let ran = Ran::of(command.env("HOME", &home).output().unwrap());
+        let said = repo.overnight(&["show", "baseline", "--output"]);
+        assert_eq!(repo.experiment(0)["metric"], 1.0, "in a repository {}:\n{ran}\n{said}", repo.whose());
+    }
+}
+
+/// As in a container that gets a driver's libraries as single files, and with data on a second disk.
+#[test]
+fn what_is_mounted_inside_an_input_or_on_a_file_of_the_system_is_there() {
+    if !rustix::process::getuid().is_root() {
+        eprintln!("skipped: only root may mount on the system's files and be the host's root still");
+        return;
+    }
+    for repo in Repo::everybodys() {
+        repo.write("data/disk/.keep", "").write("one", "1\n");
+        let file = "/usr/lib/os-release";
+        study(&repo, &format!("test \"$(cat {file})\" = 1 && echo loss: $(cat data/disk/one)"), &["data"]);
+        repo.write(".git/info/exclude", "data\none\n").git(&["rm", "-rq", "--cached", "data", "one"]);
+        repo.commit("inputs only");
+        let mounts = format!(
+            "mount -t tmpfs none {0}/data/disk && cp {0}/one {0}/data/disk && mount --bind {0}/one {file} && exec \"$@\"",
+            repo.dir().display()
+        );
+        let run = repo.command(&["run", "--no-tui", "--experiments", "0"]);
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", &mounts, "sh"]).arg(run.get_program()).args(run.get_args());
+        command.env_clear().current_dir(repo.dir());
+        command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ran = Ran::of(command.output().unwrap());
+        let said = repo.overnight(&["show", "baseline", "--output"]);
+        assert_eq!(repo.experiment(0)["metric"], 1.0, "in a repository {}:\n{ran}\n{said}", repo.whose());
+    }
+}
