@@ -13,7 +13,7 @@ use super::confine::limits::{Rlimits, drop_capabilities, prefer_as_victim};
 use super::confine::seccomp;
 use super::ground::Failure;
 use super::spawn::{Program, clone_me, exit_now, keep_only, ordinary_signals};
-use super::view::{Fenced, Limits, Mount, Network, View};
+use super::view::{Fenced, Layer, Limits, Mount, Network, View};
 use super::wire::Body;
 
 /// What a payload gives up.
@@ -37,7 +37,12 @@ impl Inside {
             tcp: true,
             own_memory: true,
         };
-        Inside { fence, hard: Hard::Best, limits: rlimits(view.limits) }
+        let mut limits = rlimits(view.limits);
+        if let Layer::Memory { .. } = view.layer {
+            // The layer holds its own limit, and lets a file with holes be longer than all it may hold.
+            limits.file_bytes = None;
+        }
+        Inside { fence, hard: Hard::Best, limits }
     }
 
     /// On the host's own root the fence is the only one.

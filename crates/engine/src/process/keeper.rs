@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Gid, Mode, OFlags, Uid, open};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -135,6 +135,13 @@ impl Keeper {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(os("make a pipe"));
         let (stdout, stdout_writer) = pipe()?;
         let (stderr, stderr_writer) = pipe()?;
+        if let Some(user) = job.sandbox.user() {
+            // Opening /dev/stderr opens the pipe anew, which its owner may. Where it cannot be handed over, that is all
+            // that does not work.
+            for pipe in [&stdout_writer, &stderr_writer] {
+                let _ = rustix::fs::fchown(pipe, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)));
+            }
+        }
         let fds = [&body, &init_end, &stdin, &stdout_writer, &stderr_writer].map(AsFd::as_fd);
         self.link.ask(&Request::Start(Walls::of(&job.sandbox)), &fds)?;
         Child::new(control, stdout, stderr).map_err(os("prepare a pipe"))

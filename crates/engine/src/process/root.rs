@@ -116,8 +116,25 @@ impl Builder<'_> {
             Ok(()) => Ok(()),
             // Mounts below it that an ordinary user may not part from it, a file system that cannot be a lower: the
             // real thing then, whole and read-only.
-            Err(_) => self.bind(lowers.last().map_or(at, PathBuf::as_path), &place),
+            Err(_) => {
+                let (last, above) = lowers.split_last().map_or((at, lowers), |(last, above)| (last.as_path(), above));
+                self.bind(last, &place)?;
+                above.iter().rev().try_for_each(|layer| self.bind_files(layer, &place))
+            }
         }
+    }
+
+    /// Lays the files of a layer on those of the same name.
+    fn bind_files(&self, layer: &Path, place: &Path) -> Result<(), Failure> {
+        let failed = |error: std::io::Error| Failure::io(&format!("list {}", layer.display()), &error);
+        for entry in fs::read_dir(layer).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let at = place.join(entry.file_name());
+            if entry.path().is_file() && at.is_file() {
+                self.bind(&entry.path(), &at)?;
+            }
+        }
+        Ok(())
     }
 
     fn bind(&self, from: &Path, place: &Path) -> Result<(), Failure> {
@@ -131,14 +148,17 @@ impl Builder<'_> {
         };
         let place = self.inside(at);
         self.make_folders(at.parent().unwrap_or(at))?;
-        fs::write(&place, "").map_err(|error| Failure::io(&format!("make {}", place.display()), &error))?;
+        if !place.exists() {
+            fs::write(&place, "").map_err(|error| Failure::io(&format!("make {}", place.display()), &error))?;
+        }
         // Through an overlay of its folder, so that its locks are this job's own.
         let aside = self.root.join(".aside");
         make_folder(&aside)?;
         let empty = self.root.join(EMPTY);
         let from = match self.overlay(&[&empty, folder], None, &aside, SHARED) {
-            Ok(()) => aside.join(name),
-            Err(_) => path.to_owned(),
+            // What is mounted on a file alone is not seen through its folder.
+            Ok(()) if !is_mount_point(path) => aside.join(name),
+            _ => path.to_owned(),
         };
         mount_bind(&from, &place).map_err(on("bind", path))?;
         make_read_only(&place).map_err(on("make read-only", path))?;
@@ -161,11 +181,22 @@ impl Builder<'_> {
             let mapped = self.map_owners(lowers, number)?;
             let lowers: Vec<&Path> = mapped.iter().map(PathBuf::as_path).collect();
             like(lowers[0], &upper)?;
-            self.overlay(&lowers, Some((&upper, &work)), &place, PRIVATE)
-                .map_err(|errno| Failure::new(format!("lay an overlay on {}", at.display()), errno))?;
+            match self.overlay(&lowers, Some((&upper, &work)), &place, PRIVATE) {
+                Ok(()) => {}
+                // Data or a toolchain on a file system that cannot be a lower, a network share perhaps: better to be
+                // read only than not at all.
+                Err(_) if self.is_only_read(at) && lowers.len() == 1 => self.bind(lowers[0], &place)?,
+                Err(errno) => return Err(Failure::new(format!("lay an overlay on {}", at.display()), errno)),
+            }
         }
         self.privates.push((at.to_owned(), upper));
         Ok(())
+    }
+
+    /// Whether nothing is put here before the job starts, and nothing is wanted from here afterwards.
+    fn is_only_read(&self, at: &Path) -> bool {
+        let View { files, hand_back, .. } = self.view;
+        !files.iter().any(|file| file.at.starts_with(at)) && !hand_back.iter().any(|wanted| wanted == at)
     }
 
     /// Run by root, what is root's on the host belongs to the job's user inside, or it could not be written even
@@ -251,7 +282,7 @@ impl Builder<'_> {
             .map_err(failed)?;
         written.write_all(&file.bytes).map_err(failed)?;
         self.own(place)?;
-        let at = Timespec { tv_sec: file.mtime, tv_nsec: 0 };
+        let at = Timespec { tv_sec: file.mtime.div_euclid(1000), tv_nsec: file.mtime.rem_euclid(1000) * 1_000_000 };
         let times = Timestamps { last_access: at, last_modification: at };
         rustix::fs::futimens(&written, &times).map_err(|errno| failed(errno.into()))
     }
@@ -420,6 +451,16 @@ fn make_read_only(place: &Path) -> Result<(), Errno> {
         userns_fd: 0,
     };
     idmap::set_attributes(fd.as_fd(), &attributes, libc::AT_RECURSIVE)
+}
+
+fn is_mount_point(path: &Path) -> bool {
+    let stat = rustix::fs::statx(
+        rustix::fs::CWD,
+        path,
+        rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
+        rustix::fs::StatxFlags::BASIC_STATS,
+    );
+    stat.is_ok_and(|stat| stat.stx_attributes.contains(rustix::fs::StatxAttributes::MOUNT_ROOT))
 }
 
 fn escape(path: &Path, into: &mut Vec<u8>) {

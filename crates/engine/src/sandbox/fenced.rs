@@ -5,8 +5,8 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::host;
 use super::plan::{SeatId, Wanted, first_user, inputs, limits, network};
+use super::{host, toolchains};
 use crate::process::{Fenced, Limits, Mount, Network};
 
 /// What every program reads that is in no toolchain.
@@ -32,10 +32,11 @@ impl Fences {
             Mount::Private { .. } | Mount::File { .. } | Mount::Link { .. } => None,
         });
         let mut read: Vec<PathBuf> = system.chain(ALSO.map(PathBuf::from)).collect();
+        let inputs = inputs(wanted);
         if let Some(home) = home {
-            read.extend(host::toolchains(home, environment));
+            read.extend(toolchains::toolchains(home, environment, &inputs));
         }
-        read.extend(inputs(wanted).into_iter().filter_map(|path| path.canonicalize().ok()));
+        read.extend(inputs.into_iter().filter_map(|path| path.canonicalize().ok()));
         let is_root = rustix::process::getuid().is_root();
         Fences {
             read,

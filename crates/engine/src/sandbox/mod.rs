@@ -11,12 +11,15 @@ mod plan;
 mod prepare;
 mod set_up;
 mod standard;
+mod toolchains;
 
 pub use fenced::{Fences, sweep_shared_memory};
 pub use find::{Found, find};
 pub use plan::{SeatId, Wanted, fingerprint_inputs, inputs, resolve};
 pub use set_up::SetUpError;
 pub use standard::{ARTIFACTS, OUT, Phase, SAID, Standard};
+
+pub(crate) use toolchains::{is_secret, toolchain_of};
 
 use std::sync::{Mutex, PoisonError};
 

@@ -2,6 +2,8 @@
 
 mod artifacts;
 mod capture;
+mod complaint;
+mod hint;
 mod kept;
 mod place;
 mod score;
@@ -11,6 +13,7 @@ pub(crate) use capture::Capture;
 pub(crate) use kept::Kept;
 pub use place::{DISK_FLOOR, Room, free_bytes};
 pub(crate) use place::{Left, Order, Place, Ran, Role, describe};
+pub use trial::HINT_MARK;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
