@@ -53,8 +53,12 @@ pub(crate) enum Command {
     Show(Show),
     /// Prove that ledger, projections, contents and git agree
     Verify(Verify),
+    /// What this machine can enforce
+    Check(Check),
     #[command(name = "__keeper", hide = true)]
     Keeper,
+    #[command(name = "__attack", hide = true)]
+    Attack(Attack),
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -142,6 +146,25 @@ pub(crate) struct Verify {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Check {
+    /// Try to break out of the sandbox, and say which walls held
+    #[arg(long)]
+    pub(crate) machine: bool,
+    /// Try this tier (standard, landlock or none) instead of the strongest
+    #[arg(long, value_name = "TIER", value_parser = tier)]
+    pub(crate) sandbox: Option<Tier>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Attack {
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<String>,
 }
 
 fn tier(name: &str) -> Result<Tier, String> {

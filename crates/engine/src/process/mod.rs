@@ -20,6 +20,7 @@
 // Namespaces, clone and signal masks have no safe call; every block says why it is sound.
 #![allow(unsafe_code)]
 
+pub mod attack;
 mod child;
 mod confine;
 mod course;

@@ -10,6 +10,7 @@ mod contract;
 mod disk;
 mod isolation;
 mod limits;
+mod machine;
 mod meddling;
 mod metrics;
 mod misuse;
