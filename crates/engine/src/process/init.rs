@@ -40,6 +40,9 @@ const HASTY_SAMPLE: Duration = Duration::from_millis(10);
 /// namespaces, one look at /proc takes milliseconds.
 const SAMPLE_SHARE: u32 = 50;
 
+/// However dear a look is: a limit on memory that nobody watches for seconds is none.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
 /// A process forked while /proc was being read has escaped that round; the next one finds it.
 const FIRST_KILL_AGAIN: Duration = Duration::from_millis(2);
 
@@ -355,11 +358,13 @@ struct Sampler {
 
 impl Sampler {
     fn sample(&mut self, tree: &Tree, now: Instant) -> u64 {
+        let before = time_worked();
         let resident = tree.resident_bytes();
         self.peak = self.peak.max(resident);
-        let cost = now.elapsed();
+        // Worked, not passed: on a busy machine, one kept busy by the payload perhaps, most of it is waiting.
+        let cost = time_worked().saturating_sub(before);
         self.pause = (self.pause * 2).min(SAMPLE_PERIOD);
-        self.next = now + self.pause.max(cost * SAMPLE_SHARE);
+        self.next = now + self.pause.max(cost * SAMPLE_SHARE).min(LONGEST_PAUSE);
         resident
     }
 }
@@ -369,6 +374,11 @@ fn ending_of(status: WaitStatus) -> Ending {
         (Some(code), _) => Ending::Exited { code },
         (None, signal) => Ending::Signaled { signal: signal.unwrap_or(0) },
     }
+}
+
+/// The processor time that the calling thread has used.
+fn time_worked() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 /// How long the machine has slept since it started.
