@@ -21,7 +21,7 @@ use super::enclose::{enclose, enter_fenced};
 use super::ground::{Failure, Ground};
 use super::inside::{Inside, spawn_confined};
 use super::job::{Ending, Report};
-use super::root::Root;
+use super::root::{Root, own_null};
 use super::spawn::{child_signals, children_usage, exit_now, keep_only, spawn_payload};
 use super::tree::Tree;
 use super::view::{Limits, Sandbox};
@@ -96,7 +96,7 @@ fn live(ground: Ground, post: Post<'_>) {
 
 fn start<'a>(
     ground: Ground,
-    (body, stdio): (OwnedFd, [OwnedFd; 3]),
+    (body, mut stdio): (OwnedFd, [OwnedFd; 3]),
     (control, lifeline): (&'a OwnedFd, BorrowedFd<'a>),
     (owners, program): (Option<&OwnedFd>, Option<&Program>),
     root: &'a mut Option<Root>,
@@ -106,7 +106,12 @@ fn start<'a>(
     let body = Body::from_file(body).map_err(|error| Failure::io("read the request", &error))?;
     match &body.sandbox {
         Sandbox::None => ground.enter()?,
-        Sandbox::View(view) => *root = Some(enclose(ground, view, owners.map(AsFd::as_fd))?),
+        Sandbox::View(view) => {
+            *root = Some(enclose(ground, view, owners.map(AsFd::as_fd))?);
+            if let Some(null) = own_null(stdio[0].as_fd()) {
+                stdio[0] = null;
+            }
+        }
         Sandbox::Fenced(fenced) => {
             ground.enter()?;
             enter_fenced(fenced)?;
