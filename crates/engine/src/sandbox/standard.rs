@@ -19,6 +19,10 @@ pub const ARTIFACTS: &str = "/overnight/artifacts";
 
 /// More files than any evaluation makes, and few enough that the kernel's memory for them is no concern.
 const INODES: u64 = 400_000;
+/// What the kernel itself needs for a file without anything in it: a small layer has few of them, or they would take
+/// more memory than what they hold.
+const BYTES_OF_A_FILE: u64 = 1024;
+const LEAST_INODES: u64 = 10_000;
 /// Threads count too. A training run with many loaders stays far below.
 const PROCESSES: u64 = 8192;
 /// Users that no host has: each study has a thousand of them, one for each of its places.
@@ -168,7 +172,10 @@ impl Standard {
         View {
             stage: self.stage.clone(),
             layer: match self.in_memory {
-                true => Layer::Memory { bytes: self.limits.disk.unwrap_or(u64::MAX), inodes: INODES },
+                true => {
+                    let bytes = self.limits.disk.unwrap_or(u64::MAX);
+                    Layer::Memory { bytes, inodes: (bytes / BYTES_OF_A_FILE).clamp(LEAST_INODES, INODES) }
+                }
                 false => Layer::Disk { dir: disk.to_owned() },
             },
             mounts,
