@@ -143,6 +143,9 @@ pub(crate) struct Show {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Verify {
+    /// Attack the engine itself, in scratch repositories; needs no study
+    #[arg(long)]
+    pub(crate) attacks: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

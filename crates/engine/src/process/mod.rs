@@ -20,6 +20,7 @@
 // Namespaces, clone and signal masks have no safe call; every block says why it is sound.
 #![allow(unsafe_code)]
 
+mod again;
 pub mod attack;
 mod child;
 mod confine;
@@ -39,6 +40,7 @@ mod tree;
 mod view;
 mod wire;
 
+pub use again::{Ended, run_to_end};
 pub use child::{Child, Finished, Killer};
 pub use detach::{leave_terminal, start_detached};
 pub use enclose::INNER_USER;

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod attacks;
 pub(crate) mod attempt;
 pub(crate) mod check;
 pub(crate) mod log;

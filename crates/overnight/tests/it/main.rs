@@ -6,6 +6,7 @@
 mod support;
 
 mod agent;
+mod attacks;
 mod contract;
 mod disk;
 mod isolation;

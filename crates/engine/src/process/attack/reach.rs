@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as LocalAddress, UnixStream};
 use std::time::Duration;
@@ -52,6 +52,15 @@ pub(super) fn families() -> Outcome {
     }))
 }
 
+/// Leaves a segment of shared memory for others to find.
+pub(super) fn plant(key: i32) -> Outcome {
+    // SAFETY: shmget takes three numbers.
+    match unsafe { libc::shmget(key, 4096, libc::IPC_CREAT | 0o666) } {
+        -1 => Outcome::held(last_error().to_string()),
+        _ => Outcome::held("left a segment; whether it stays is for others to see"),
+    }
+}
+
 /// A segment of shared memory that the host has under this key.
 pub(super) fn shared_memory(key: i32) -> Outcome {
     // SAFETY: shmget takes three numbers; with size 0 and without IPC_CREAT it only looks.
@@ -63,12 +72,20 @@ pub(super) fn shared_memory(key: i32) -> Outcome {
 
 /// Whether a lock that the host holds on this file can be felt.
 pub(super) fn lock(path: &str) -> Outcome {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) => return Outcome::held(error.to_string()),
-    };
-    match flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => Outcome::through(format!("felt the host's lock on {path}")),
+    match File::open(path) {
+        Ok(file) => feel(file.as_fd(), path),
+        Err(error) => Outcome::held(error.to_string()),
+    }
+}
+
+/// The same on what was opened for this process by others.
+pub(super) fn lock_input() -> Outcome {
+    feel(rustix::stdio::stdin(), "standard input")
+}
+
+fn feel(file: BorrowedFd<'_>, name: &str) -> Outcome {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Outcome::through(format!("felt the host's lock on {name}")),
         Ok(()) => Outcome::held("the lock was free: it is another file"),
         Err(error) => Outcome::held(error.to_string()),
     }

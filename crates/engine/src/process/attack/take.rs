@@ -10,7 +10,7 @@ use super::{Outcome, last_error};
 const PIECE: usize = 4 << 20;
 
 /// Long enough for whoever watches to look again, many times.
-const LINGER: Duration = Duration::from_millis(1500);
+const LINGER: Duration = Duration::from_secs(3);
 
 fn took(what: String) -> Outcome {
     std::thread::sleep(LINGER);
@@ -66,7 +66,7 @@ pub(super) fn memory_files(bytes: u64) -> Outcome {
         }
         files.push(file);
     }
-    took(format!("took {bytes} bytes of memory as files"))
+    Outcome::through(format!("took {bytes} bytes of memory as files"))
 }
 
 /// Segments that stay when nobody has them mapped.
@@ -88,7 +88,7 @@ pub(super) fn memory_segments(bytes: u64) -> Outcome {
         }
         taken += PIECE as u64;
     }
-    took(format!("took {bytes} bytes of shared memory"))
+    Outcome::through(format!("took {bytes} bytes of shared memory"))
 }
 
 /// Processes that only wait.
@@ -152,6 +152,17 @@ pub(super) fn inodes(count: u64) -> Outcome {
         }
     }
     Outcome::through(format!("made {count} files"))
+}
+
+/// Folders in folders, far deeper than a path can be long.
+pub(super) fn nest(depth: u64) -> Outcome {
+    for made in 0..depth {
+        let entered = fs::create_dir("deeper").and_then(|()| std::env::set_current_dir("deeper"));
+        if let Err(error) = entered {
+            return Outcome::held(format!("after {made}: {error}"));
+        }
+    }
+    Outcome::held(format!("made a nest of {depth} folders"))
 }
 
 /// A file that is long and takes no room.

@@ -44,6 +44,8 @@ pub(super) fn try_all(ring: &Ring<'_>) -> Result<Vec<Wall>, CheckError> {
         plain(ring, "privileges", "privileges")?,
         locks(ring, SHARED, "locks on shared files")?,
         own_devices(locks(ring, "/dev/null", "locks on devices")?),
+        own_devices(locks_felt(ring, "/dev/null", "lock-input", "locks on standard input")?),
+        locks(ring, "/sys/devices/system/cpu/online", "locks on the kernel's files")?,
         watched(ring)?,
         daemon(ring)?,
     ];
@@ -133,8 +135,12 @@ fn locked_file(ring: &Ring<'_>) -> Result<Wall, CheckError> {
 }
 
 fn locks(ring: &Ring<'_>, path: &str, what: &'static str) -> Result<Wall, CheckError> {
+    locks_felt(ring, path, &format!("lock {path}"), what)
+}
+
+fn locks_felt(ring: &Ring<'_>, path: &str, attack: &str, what: &'static str) -> Result<Wall, CheckError> {
     let _held = host::lock(path);
-    plain(ring, what, &format!("lock {path}"))
+    plain(ring, what, attack)
 }
 
 /// The host opens the file all the while.
