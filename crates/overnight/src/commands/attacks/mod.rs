@@ -123,7 +123,7 @@ fn print(cells: &[Cell], not_run: &[(Tier, String)], seconds: f64) -> bool {
     let (attack, expected) = (width(|cell| cell.attack.len()), width(|cell| cell.expected.len()));
     let got = width(|cell| cell.got.len());
     let line = |a: &str, l: &str, t: &str, e: &str, g: &str, ok: &str| {
-        ui::data(&format!("{a:attack$}  {l:11}  {t:8}  {e:expected$}  {g:got$}  {ok}").trim_end())
+        ui::data(format!("{a:attack$}  {l:11}  {t:8}  {e:expected$}  {g:got$}  {ok}").trim_end())
     };
     line("attack", "level", "tier", "expected", "got", "ok");
     for cell in cells {
