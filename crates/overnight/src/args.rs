@@ -53,8 +53,12 @@ pub(crate) enum Command {
     Show(Show),
     /// Prove that ledger, projections, contents and git agree
     Verify(Verify),
+    /// What this machine can enforce
+    Check(Check),
     #[command(name = "__keeper", hide = true)]
     Keeper,
+    #[command(name = "__attack", hide = true)]
+    Attack(Attack),
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -139,9 +143,31 @@ pub(crate) struct Show {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Verify {
+    /// Attack the engine itself, in scratch repositories; needs no study
+    #[arg(long)]
+    pub(crate) attacks: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Check {
+    /// Try to break out of the sandbox, and say which walls held
+    #[arg(long)]
+    pub(crate) machine: bool,
+    /// Try this tier (standard, landlock or none) instead of the strongest
+    #[arg(long, value_name = "TIER", value_parser = tier)]
+    pub(crate) sandbox: Option<Tier>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Attack {
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<String>,
 }
 
 fn tier(name: &str) -> Result<Tier, String> {

@@ -21,6 +21,8 @@ fn main() -> ExitCode {
         Command::Log(log) => commands::log::log(&args.place, log),
         Command::Show(show) => commands::show::show(&args.place, show),
         Command::Verify(verify) => commands::verify::verify(&args.place, verify),
+        Command::Check(check) => commands::check::check(check),
+        Command::Attack(attack) => return commands::check::attack(attack),
         Command::Keeper => overnight_engine::process::serve_stdin(),
     };
     match outcome {

@@ -30,6 +30,7 @@ pub(super) fn enclose(
         }
         (Ground::Subreaper, _) => return Err(Failure::new("make namespaces", Errno::NOSYS)),
     };
+    limit_segments(view.limits.memory);
     let root = root::move_into(view, power)?;
     rustix::system::sethostname(HOST_NAME).map_err(|errno| Failure::new("set the host's name", errno))?;
     if view.network == Network::None {
@@ -81,6 +82,15 @@ fn map_user(user: (u32, u32), group: (u32, u32)) -> Result<(), Failure> {
     write("/proc/self/setgroups", "deny")?;
     write("/proc/self/uid_map", &format!("{} {} 1", user.0, user.1))?;
     write("/proc/self/gid_map", &format!("{} {} 1", group.0, group.1))
+}
+
+/// Segments of shared memory belong to no process, so nobody who counts the memory of processes would find them. An
+/// ordinary user may not set this, and needs a control group for it.
+fn limit_segments(memory: Option<u64>) {
+    if let Some(memory) = memory {
+        let pages = memory / rustix::param::page_size() as u64;
+        let _ = fs::write("/proc/sys/kernel/shmall", pages.to_string());
+    }
 }
 
 fn write(path: &str, text: &str) -> Result<(), Failure> {

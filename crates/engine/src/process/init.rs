@@ -22,7 +22,7 @@ use super::enclose::{enclose, enter_fenced};
 use super::ground::{Failure, Ground};
 use super::inside::{Inside, spawn_confined};
 use super::job::{Ending, Report};
-use super::root::Root;
+use super::root::{Root, own_null};
 use super::spawn::{child_signals, children_usage, exit_now, keep_only, own_time, spawn_payload};
 use super::tree::Tree;
 use super::view::{Limits, Sandbox};
@@ -40,6 +40,9 @@ const HASTY_SAMPLE: Duration = Duration::from_millis(10);
 /// Sampling may use one part in this many of a core: in a large tree, or on a crowded host without
 /// namespaces, one look at /proc takes milliseconds.
 const SAMPLE_SHARE: u32 = 50;
+
+/// However dear a look is: a limit on memory that nobody watches for seconds is none.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// A process forked while /proc was being read has escaped that round; the next one finds it.
 const FIRST_KILL_AGAIN: Duration = Duration::from_millis(2);
@@ -97,7 +100,7 @@ fn live(ground: Ground, post: Post<'_>) {
 
 fn start<'a>(
     ground: Ground,
-    (body, stdio): (OwnedFd, [OwnedFd; 3]),
+    (body, mut stdio): (OwnedFd, [OwnedFd; 3]),
     (control, lifeline): (&'a OwnedFd, BorrowedFd<'a>),
     (owners, program): (Option<&OwnedFd>, Option<&Program>),
     meter: Option<&'a Meter>,
@@ -108,7 +111,12 @@ fn start<'a>(
     let body = Body::from_file(body).map_err(|error| Failure::io("read the request", &error))?;
     match &body.sandbox {
         Sandbox::None => ground.enter()?,
-        Sandbox::View(view) => *root = Some(enclose(ground, view, owners.map(AsFd::as_fd))?),
+        Sandbox::View(view) => {
+            *root = Some(enclose(ground, view, owners.map(AsFd::as_fd))?);
+            if let Some(null) = own_null(stdio[0].as_fd()) {
+                stdio[0] = null;
+            }
+        }
         Sandbox::Fenced(fenced) => {
             ground.enter()?;
             enter_fenced(fenced)?;
@@ -398,11 +406,13 @@ struct Sampler {
 
 impl Sampler {
     fn sample(&mut self, tree: &Tree, now: Instant) -> u64 {
+        let before = time_worked();
         let resident = tree.resident_bytes();
         self.peak = self.peak.max(resident);
-        let cost = now.elapsed();
+        // Worked, not passed: on a busy machine, one kept busy by the payload perhaps, most of it is waiting.
+        let cost = time_worked().saturating_sub(before);
         self.pause = (self.pause * 2).min(SAMPLE_PERIOD);
-        self.next = now + self.pause.max(cost * SAMPLE_SHARE);
+        self.next = now + self.pause.max(cost * SAMPLE_SHARE).min(LONGEST_PAUSE);
         resident
     }
 }
@@ -412,6 +422,11 @@ fn ending_of(status: WaitStatus) -> Ending {
         (Some(code), _) => Ending::Exited { code },
         (None, signal) => Ending::Signaled { signal: signal.unwrap_or(0) },
     }
+}
+
+/// The processor time that the calling thread has used.
+fn time_worked() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 /// How long the machine has slept since it started.

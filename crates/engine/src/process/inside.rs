@@ -69,8 +69,10 @@ impl Inside {
     }
 }
 
+/// The init is one of the user's processes, and not one of the job's: without it in the sum a job could never be seen
+/// at its limit, and a bomb would look like a crash.
 fn rlimits(limits: Limits) -> Rlimits {
-    Rlimits { processes: limits.processes, file_bytes: limits.disk }
+    Rlimits { processes: limits.processes.map(|processes| processes.saturating_add(1)), file_bytes: limits.disk }
 }
 
 /// Starts the payload in a session of its own, confined, with ordinary signals and three descriptors. When this

@@ -22,6 +22,8 @@
 // Namespaces, clone and signal masks have no safe call; every block says why it is sound.
 #![allow(unsafe_code)]
 
+mod again;
+pub mod attack;
 mod child;
 mod confine;
 mod course;
@@ -41,6 +43,7 @@ mod tree;
 mod view;
 mod wire;
 
+pub use again::{Ended, run_to_end};
 pub use child::{Child, Finished, Killer};
 pub use detach::{leave_terminal, start_detached};
 pub use enclose::INNER_USER;

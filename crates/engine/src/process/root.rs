@@ -67,6 +67,19 @@ pub(super) fn move_into(view: &View, power: Power<'_>) -> Result<Root, Failure> 
     Ok(root)
 }
 
+/// The root's own /dev/null, for whoever was handed the host's: a lock on that one would be felt by all.
+pub(super) fn own_null(handed: BorrowedFd<'_>) -> Option<OwnedFd> {
+    let is_null = |fd: BorrowedFd<'_>| {
+        rustix::fs::fstat(fd).is_ok_and(|stat| {
+            let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
+            kind == rustix::fs::FileType::CharacterDevice && stat.st_rdev == rustix::fs::makedev(1, 3)
+        })
+    };
+    let own = is_null(handed)
+        .then(|| rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()));
+    own?.ok().filter(|own| is_null(own.as_fd()))
+}
+
 struct Builder<'a> {
     view: &'a View,
     power: Power<'a>,

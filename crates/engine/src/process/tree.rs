@@ -70,8 +70,15 @@ impl Tree {
     }
 
     /// The memory of the tree with shared pages counted once, as far as the kernel tells. Slow: it looks at every page.
+    ///
+    /// A process may hide its pages from others; all of it counts then, or hiding would be a way past the limit.
     pub(super) fn proportional_bytes(&self) -> u64 {
-        self.members().iter().filter_map(|member| proportional_kilobytes(member.pid)).sum::<u64>() * 1024
+        let page = rustix::param::page_size() as u64;
+        let bytes = |member: &Member| match proportional_kilobytes(member.pid) {
+            Some(kilobytes) => kilobytes * 1024,
+            None => resident_pages(member.pid).unwrap_or(0) * page,
+        };
+        self.members().iter().map(bytes).sum()
     }
 
     /// How many processes and threads there are.

@@ -21,6 +21,11 @@ pub const ARTIFACTS: &str = "/overnight/artifacts";
 
 /// More files than any evaluation makes, and few enough that the kernel's memory for them is no concern.
 const INODES: u64 = 400_000;
+/// What the kernel itself needs for a file without anything in it: a small layer has few of them, or they would take
+/// more memory than what they hold.
+const BYTES_OF_A_FILE: u64 = 1024;
+const LEAST_INODES: u64 = 10_000;
+
 /// What every command of a run has in common.
 pub struct Standard {
     stage: PathBuf,
@@ -166,7 +171,10 @@ impl Standard {
         View {
             stage: self.stage.clone(),
             layer: match self.in_memory {
-                true => Layer::Memory { bytes: self.limits.disk.unwrap_or(u64::MAX), inodes: INODES },
+                true => {
+                    let bytes = self.limits.disk.unwrap_or(u64::MAX);
+                    Layer::Memory { bytes, inodes: (bytes / BYTES_OF_A_FILE).clamp(LEAST_INODES, INODES) }
+                }
                 false => Layer::Disk { dir: disk.to_owned() },
             },
             mounts,

@@ -1,21 +1,25 @@
 //! Numbers in a JSON object: the metrics file, or a stream's last line.
 
-use serde_json::{Map, Value as Json};
+mod node;
 
+use serde_json::Value as Json;
+
+use self::node::Node;
 use super::findings::Value;
 use super::line;
 use crate::units::Score;
 
-/// Reads `{"name": 1}` or `{"metrics": {"name": 1}}`; the error says why it is neither.
+/// Reads `{"name": 1}` or `{"metrics": {"name": 1}}`; the error says why it is neither. A name that is there twice is
+/// given twice.
 pub(super) fn numbers(bytes: &[u8]) -> Result<Vec<(String, Value)>, String> {
     let object = parse(bytes)?;
     let mut numbers = Vec::new();
-    for (name, json) in object {
-        match json {
-            Json::Object(inner) if name == "metrics" => {
-                numbers.extend(inner.into_iter().map(|(name, json)| (name, value(json))));
+    for (name, node) in object {
+        match node {
+            Node::Object(inner) if name == "metrics" => {
+                numbers.extend(inner.into_iter().map(|(name, node)| (name, value(node.into()))));
             }
-            json => numbers.push((name, value(json))),
+            node => numbers.push((name, value(node.into()))),
         }
     }
     // Anything else would be a name that no guard and no other dialect can say.
@@ -23,14 +27,14 @@ pub(super) fn numbers(bytes: &[u8]) -> Result<Vec<(String, Value)>, String> {
     Ok(numbers)
 }
 
-fn parse(bytes: &[u8]) -> Result<Map<String, Json>, String> {
-    let json = serde_json::from_slice(bytes).or_else(|error| {
+fn parse(bytes: &[u8]) -> Result<Vec<(String, Node)>, String> {
+    let node = serde_json::from_slice(bytes).or_else(|error| {
         // Python writes NaN and Infinity, which JSON does not have: they must not pass for a missing metric.
         serde_json::from_slice(&quote_not_finite(bytes)).map_err(|_| error.to_string())
     })?;
-    match json {
-        Json::Object(object) => Ok(object),
-        _ => Err("it holds another kind of value".to_owned()),
+    match node {
+        Node::Object(object) => Ok(object),
+        Node::Plain(_) => Err("it holds another kind of value".to_owned()),
     }
 }
 

@@ -1,8 +1,11 @@
 //! One file per command.
 
+mod attacks;
 pub(crate) mod attempt;
+pub(crate) mod check;
 pub(crate) mod log;
 pub(crate) mod run;
+mod scratch;
 mod session;
 pub(crate) mod show;
 pub(crate) mod status;

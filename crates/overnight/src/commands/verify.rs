@@ -7,6 +7,9 @@ use crate::error::{Exit, Outcome};
 use crate::ui;
 
 pub(crate) fn verify(place: &Place, args: &Verify) -> Outcome<Exit> {
+    if args.attacks {
+        return super::attacks::attacks(args.json);
+    }
     let (site, _) = super::ledger(place)?;
     let found = overnight_engine::verify::verify(&site);
     if args.json {

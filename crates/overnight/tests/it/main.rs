@@ -6,11 +6,13 @@
 mod support;
 
 mod agent;
+mod attacks;
 mod contract;
 mod disk;
 mod hints;
 mod isolation;
 mod limits;
+mod machine;
 mod meddling;
 mod metrics;
 mod misuse;

@@ -233,6 +233,7 @@ fn help_fits_on_one_screen() {
       log     The experiments so far, the latest last
       show    One experiment in full: hypothesis, diff, trials, verdict, output
       verify  Prove that ledger, projections, contents and git agree
+      check   What this machine can enforce
       help    Print this message or the help of the given subcommand(s)
 
     Options:

@@ -133,7 +133,10 @@ fn what_python_writes_for_a_diverged_run_is_not_finite() {
         assert!(matches!(settle_text(None, json, ""), Err(MetricError::NotFinite { .. })), "{json}");
     }
     assert_eq!(metric("{\"val\": null}"), Err("`val` is not a number: `null`".to_owned()));
-    assert_eq!(metric("{\"val\": 1, \"metrics\": {\"val\": 2}}"), Err("`val` has two values, 2 and 1".to_owned()));
+    assert_eq!(metric("{\"val\": 1, \"metrics\": {\"val\": 2}}"), Err("`val` has two values, 1 and 2".to_owned()));
+    for twice in ["{\"val\": 1, \"val\": 2}", "{\"metrics\": {\"val\": 1, \"val\": 2}}"] {
+        assert_eq!(metric(twice), Err("`val` has two values, 1 and 2".to_owned()), "{twice}");
+    }
 }
 
 #[test]

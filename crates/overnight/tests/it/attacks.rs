@@ -1,0 +1,33 @@
+//! `verify --attacks`: every attack gets the verdict it must get, at every level and on every tier of this machine.
+
+use std::collections::BTreeMap;
+
+use crate::support::{Json, Repo};
+
+#[test]
+fn every_attack_is_held_or_said_not_to_be() {
+    let ran = Repo::empty().overnight(&["verify", "--attacks", "--json"]);
+    let found: Json = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran}"));
+    let cells = found["cells"].as_array().unwrap();
+    let failed: Vec<_> = cells.iter().filter(|cell| cell["outcome"] == "failed").collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert_eq!((ran.code, found["sound"].as_bool()), (Some(0), Some(true)));
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for cell in cells {
+        *counts.entry((cell["level"].as_str().unwrap(), cell["tier"].as_str().unwrap())).or_default() += 1;
+    }
+    for (level, tier, at_least) in [
+        ("cooperative", "standard", 60),
+        ("separated", "standard", 80),
+        ("cooperative", "none", 20),
+        ("separated", "none", 25),
+    ] {
+        assert!(counts.get(&(level, tier)).is_some_and(|count| *count >= at_least), "{counts:?}");
+    }
+    // What no level below can defend is said, and not passed over.
+    let is_said = |attack: &str, level: &str| {
+        cells.iter().any(|cell| cell["attack"] == attack && cell["level"] == level && cell["outcome"] == "said")
+    };
+    assert!(is_said("metric-instead", "cooperative") && is_said("labels-read", "cooperative"));
+    assert!(is_said("labels-looked-for", "separated"));
+}
