@@ -8,6 +8,8 @@ const LINES: usize = 300;
 pub(super) enum Complaint<'a> {
     /// One of these words, the likeliest first, may name what is not there: a file or a program.
     Missing(Vec<&'a str>),
+    /// One of these words may name what it may not read or write.
+    Denied(Vec<&'a str>),
     /// A package of Python or of Node.
     Module(&'a str),
     Network,
@@ -62,6 +64,9 @@ fn complaint(line: &str) -> Option<Complaint<'_>> {
     }
     if let Some((_, name)) = MODULE.iter().find_map(|mark| line.split_once(mark)) {
         return quoted(name).next().map(Complaint::Module);
+    }
+    if has(&["permission denied", "eacces"]) {
+        return Some(Complaint::Denied(words(line)));
     }
     has(&MISSING).then(|| Complaint::Missing(words(line)))
 }
@@ -152,6 +157,14 @@ mod tests {
         assert_eq!(complaint(leaks), Some(Complaint::Tracing));
         for line in ["", "loss: 3", "AssertionError: 'data' is empty", "No module named", "' \" `"] {
             assert_eq!(complaint(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_denied_is_not_missing() {
+        let python = "PermissionError: [Errno 13] Permission denied: 'build/x'";
+        for line in [python, "score.sh: line 1: build/x: Permission denied", "Error: EACCES: open 'build/x'"] {
+            assert!(matches!(complaint(line), Some(Complaint::Denied(words)) if words.contains(&"build/x")), "{line}");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use overnight_model::spec::{Input, Network};
@@ -26,6 +26,7 @@ pub(super) fn hint(room: &Room, output: &[u8]) -> Option<String> {
     complaints(&text).find_map(|complaint| {
         match complaint {
         Complaint::Missing(words) => words.iter().find_map(|word| around.missing(word)),
+        Complaint::Denied(words) => words.iter().find_map(|word| around.denied(word)),
         Complaint::Module(name) => around.module(name),
         Complaint::Network if evaluate.network == Network::None => Some(
             "commands have no network: get what they need by `prepare = { run = \"…\", network = \"full\" }`, \
@@ -61,6 +62,16 @@ impl<'a> Around<'a> {
     fn missing(&self, word: &str) -> Option<String> {
         let is_name = !word.contains('/');
         self.file(word).or_else(|| if is_name { self.program(word) } else { None })
+    }
+
+    /// Run by root, what is root's belongs to the command's user inside; what is another's stays another's.
+    fn denied(&self, word: &str) -> Option<String> {
+        let path = plain(&self.folder.join(word));
+        let owner = fs::symlink_metadata(&path).ok()?.uid();
+        let is_others = rustix::process::getuid().is_root() && owner != 0 && self.is_input(&path);
+        is_others.then(|| {
+            format!("`{word}` belongs to the user {owner}, and run by root only root's inputs can be used in full: run overnight as that user")
+        })
     }
 
     /// A path that is there for the person and not for the command.

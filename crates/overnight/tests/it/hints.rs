@@ -91,3 +91,18 @@ fn a_candidate_that_fails_is_told_about_too() {
     repo.run(1);
     repo.ok(&["show", "1"]).says(&format!("overnight: `data/train.bin` {ADD} `inputs = [\"data\"]` to [evaluate]"));
 }
+
+#[test]
+fn an_input_of_another_user_is_told_to_root_who_sees_no_reason() {
+    let repo = Repo::new();
+    repo.write("data/train.bin", "1\n").triplet("inputs = [\"data\"]");
+    let score = "echo 2 > data/train.bin || exit\n";
+    if rustix::process::getuid().is_root() {
+        std::os::unix::fs::chown(repo.dir().join("data/train.bin"), Some(4242), None).unwrap();
+        let note = told(&repo, score).unwrap();
+        assert!(note.contains("belongs to the user 4242") && note.contains("run overnight as that user"), "{note}");
+    } else {
+        repo.shell("chmod -w data/train.bin");
+        assert_eq!(told(&repo, score), None);
+    }
+}
