@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::plan::{SeatId, Wanted, first_user, inputs, limits, network};
-use super::{host, toolchains};
+use super::{devices, host, toolchains};
 use crate::process::{Fenced, Limits, Mount, Network};
 
 /// What every program reads that is in no toolchain.
@@ -21,6 +21,7 @@ pub struct Fences {
     first_user: Option<u32>,
     /// The person's home, whose toolchains are readable; commands get a home of their own.
     home: Option<PathBuf>,
+    devices: Vec<PathBuf>,
 }
 
 impl Fences {
@@ -46,6 +47,7 @@ impl Fences {
             // A user that cannot get to its own copy could run nothing; root without capabilities can.
             first_user: (is_root && all_may_pass(dir)).then(|| first_user(dir)),
             home: home.map(Path::to_owned),
+            devices: devices::wanted(&spec.sandbox.devices),
         }
     }
 
@@ -61,7 +63,7 @@ impl Fences {
         Fenced {
             read,
             write,
-            devices: Vec::new(),
+            devices: self.devices.clone(),
             network: if seat.is_desk { self.agent_network } else { self.network },
             user: self.user(seat),
             limits: self.limits,

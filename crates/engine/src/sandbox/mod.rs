@@ -3,6 +3,7 @@
 //! The mechanics are [`crate::process`]'s; here is decided what a trial, a scorer, an agent and `prepare` get to see.
 
 pub mod check;
+mod devices;
 mod etc;
 mod fenced;
 mod find;

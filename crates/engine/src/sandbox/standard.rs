@@ -8,7 +8,7 @@ use overnight_model::spec;
 
 use super::plan::{SeatId, Wanted, first_user, inputs, limits, network};
 use super::prepare::Manifest;
-use super::{etc, host, toolchains};
+use super::{devices, etc, host, toolchains};
 use crate::process::{File, Layer, Limits, Mount, Network, View};
 use crate::workspace::GitError;
 
@@ -105,7 +105,7 @@ impl Standard {
             mounts,
             checkout: checkout.to_owned(),
             limits: limits(spec, slots),
-            devices: Vec::new(),
+            devices: devices::wanted(&spec.sandbox.devices),
             network: reached,
             agent_network: network(spec.agent.network),
             first_user: is_root.then(|| first_user(dir)),
