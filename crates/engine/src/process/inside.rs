@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, setsid};
+use rustix::process::{Pid, getuid, setsid};
 
 use super::confine::fence::{Fence, Hard};
 use super::confine::limits::{Rlimits, drop_capabilities, prefer_as_victim};
@@ -36,6 +36,7 @@ impl Inside {
             devices: view.devices.iter().filter(|path| path.exists()).cloned().collect(),
             tcp: true,
             own_memory: true,
+            writes_proc: true,
         };
         let mut limits = rlimits(view.limits);
         if let Layer::Memory { .. } = view.layer {
@@ -48,8 +49,16 @@ impl Inside {
     /// On the host's own root the fence is the only one.
     pub(super) fn of_fenced(fenced: &Fenced) -> Inside {
         let Fenced { read, write, devices, network, user, limits } = fenced.clone();
-        // What a user of its own left there can be told apart, and is removed.
-        let fence = Fence { read, write, devices, tcp: network == Network::Full, own_memory: user.is_some() };
+        // What a user of its own left in shared memory can be told apart, and is removed. Root without capabilities
+        // still owns the kernel's settings.
+        let fence = Fence {
+            read,
+            write,
+            devices,
+            tcp: network == Network::Full,
+            own_memory: user.is_some(),
+            writes_proc: !getuid().is_root(),
+        };
         Inside { fence, hard: Hard::Required, limits: rlimits(limits) }
     }
 
