@@ -46,6 +46,13 @@ impl Inside {
         Inside { fence, hard: Hard::Required, limits: rlimits(limits) }
     }
 
+    /// Leaves the number of processes to the job's group, which counts those of this job and no others, and tells when
+    /// it refused one.
+    pub(super) fn counted_by_group(mut self) -> Inside {
+        self.limits.processes = None;
+        self
+    }
+
     fn confine(&self, program: &seccomp::Program) -> Result<(), Failure> {
         prefer_as_victim()?;
         self.limits.set()?;

@@ -15,7 +15,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
 
 use super::child::Child;
-use super::job::{Containment, Job, Stdin};
+use super::job::{Containment, HeldBy, Job, Stdin};
 use super::serve;
 use super::spawn::threads;
 use super::wire::{self, Body, Hello, Request, Walls};
@@ -105,6 +105,17 @@ impl Keeper {
     /// payload gets it.
     pub fn hold(&self, fd: BorrowedFd<'_>) -> Result<(), KeeperError> {
         self.link.ask(&Request::Hold, &[fd])
+    }
+
+    /// What holds the limits of jobs, found by doing it: the first to ask, or to start a job that has limits, waits
+    /// some tens of milliseconds.
+    pub fn held_by(&self) -> Result<HeldBy, KeeperError> {
+        let (ours, theirs) = wire::pair().map_err(os("make a socket"))?;
+        self.link.ask(&Request::HeldBy, &[theirs.as_fd()])?;
+        // Without a keeper that has it, this end shows end of file.
+        drop(theirs);
+        let answer = wire::receive(&ours, RecvFlags::empty()).map_err(os("hear from the keeper"))?;
+        Ok(answer.ok_or(KeeperError::Gone)?.parse()?)
     }
 
     /// Starts a job. Whether its payload could be run is told by its report.

@@ -1,0 +1,333 @@
+//! Limits on a whole job: by control groups where this machine gives them, by looking where it does not.
+
+use std::path::PathBuf;
+
+use overnight_engine::process::{Fenced, HeldBy, Holder, Layer, Limits, Mount, Network, View};
+
+use super::*;
+
+const MEMORY: u64 = 64 << 20;
+const PROCESSES: u64 = 50;
+
+/// More than the limit leaves room for, far less than the machine has. It begins when an init that only looks has come
+/// to look less often.
+const MEMORY_BOMB: &str = "import time; time.sleep(0.4); b\"x\" * (512 << 20)";
+
+/// The same in a file without a name, which no process has in its own memory.
+const HIDDEN_MEMORY: &str =
+    "import os; f = os.memfd_create(\"f\")\nfor _ in range(256): os.write(f, b\"x\" * (1 << 20))";
+
+/// Stops by itself far above the limit.
+const FORK_BOMB: &str = "import os, time\n\
+    for _ in range(300):\n    \
+        if os.fork() == 0: time.sleep(1000)\n";
+
+/// Half a second in a child whose time no parent is told.
+const HIDDEN_TIME: &str = "import os, signal, time\n\
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n\
+    if os.fork() == 0:\n    \
+        while time.process_time() < 0.5: pass\n    \
+        os._exit(0)\n\
+    try: os.wait()\n\
+    except ChildProcessError: pass";
+
+fn python(program: &str) -> String {
+    format!("{PYTHON} -c '{program}'")
+}
+
+fn fenced(command: impl Into<String>) -> Job {
+    let sandbox = Sandbox::Fenced(Box::new(Fenced {
+        read: vec!["/".into()],
+        write: vec!["/dev".into(), "/tmp".into()],
+        devices: vec![],
+        network: Network::Full,
+        user: None,
+        limits: limits(),
+    }));
+    Job { sandbox, ..job(command) }
+}
+
+fn limits() -> Limits {
+    Limits { memory: Some(MEMORY), processes: Some(PROCESSES), disk: None }
+}
+
+/// A stage for views, and the user of this seat where root runs the tests.
+fn view(stage: &Path, seat: u32, command: impl Into<String>) -> Job {
+    fs::create_dir_all(stage).unwrap();
+    let shared = |path: &str| Mount::Shared { lowers: vec![path.into()], at: path.into() };
+    let link = |at: &str, target: &str| Mount::Link { at: at.into(), target: target.into() };
+    let sandbox = Sandbox::View(Box::new(View {
+        stage: stage.to_owned(),
+        layer: Layer::Memory { bytes: 16 << 20, inodes: 10_000 },
+        mounts: vec![
+            link("/bin", "usr/bin"),
+            link("/lib", "usr/lib"),
+            link("/lib64", "usr/lib64"),
+            Mount::Private { lowers: vec![], at: "/tmp".into() },
+            shared("/usr"),
+        ],
+        files: vec![],
+        hand_back: vec![],
+        devices: vec![],
+        network: Network::None,
+        user: Some(1_900_000_000 + seat),
+        limits: limits(),
+    }));
+    Job { sandbox, ..job(command) }
+}
+
+fn by_group(holder: &Holder) -> bool {
+    *holder == Holder::Group
+}
+
+/// The groups that this keeper made.
+fn groups_of(keeper: u32) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let ours = entry.file_name().to_string_lossy().starts_with(&format!("overnight-{keeper}-"));
+                if ours { found.push(entry.path()) } else { folders.push(entry.path()) }
+            }
+        }
+    }
+    found
+}
+
+in_both_containments! {
+    fn a_job_that_takes_too_much_memory_is_ended_before_it_has_it(keeper) {
+        let report = run(&keeper, &fenced(python(MEMORY_BOMB))).report;
+        assert_eq!(report.ending, Ending::OutOfMemory, "{report:?}");
+        // Between two looks it can take more; in a group it cannot, but for the room of the init, and for the code of
+        // python, which others have in memory already.
+        let most = if by_group(&keeper.held_by().unwrap().memory) { MEMORY + (32 << 20) } else { 512 << 20 };
+        assert!(report.peak_bytes <= most, "{report:?}");
+    }
+
+    fn memory_that_a_payload_hides_is_seen_where_a_group_counts_it(keeper) {
+        let done = run(&keeper, &fenced(python(HIDDEN_MEMORY)));
+        let by_group = by_group(&keeper.held_by().unwrap().memory);
+        let ending = if by_group { Ending::OutOfMemory } else { Ending::Exited { code: 0 } };
+        assert_eq!(done.report.ending, ending, "{}", done.stderr);
+    }
+
+    fn a_job_that_makes_too_many_processes_is_told_so(keeper) {
+        let report = run(&keeper, &fenced(python(FORK_BOMB))).report;
+        assert_eq!(report.ending, Ending::TooManyProcesses, "{report:?}");
+        assert!(u64::from(report.stragglers) <= PROCESSES, "{report:?}");
+    }
+
+    fn a_job_may_use_all_the_processes_it_was_given(keeper) {
+        // The shell, python and the rest, one below the number at which an init that only looks ends it.
+        let some = FORK_BOMB.replace("300", "46");
+        let report = run(&keeper, &fenced(python(&some))).report;
+        assert_eq!(report.ending, Ending::Exited { code: 0 }, "{report:?}");
+    }
+
+    fn time_that_a_payload_hides_is_seen_where_a_group_counts_it(keeper) {
+        let report = run(&keeper, &fenced(python(HIDDEN_TIME))).report;
+        assert_eq!(report.ending, Ending::Exited { code: 0 });
+        let seen = report.cpu >= Duration::from_millis(500);
+        assert_eq!(seen, by_group(&keeper.held_by().unwrap().cpu), "{report:?}");
+    }
+
+    fn what_one_job_was_counted_is_not_held_against_the_next(keeper) {
+        let endings = [(MEMORY_BOMB, Ending::OutOfMemory), (FORK_BOMB, Ending::TooManyProcesses)];
+        for (bomb, ending) in endings {
+            assert_eq!(run(&keeper, &fenced(python(bomb))).report.ending, ending);
+            let report = run(&keeper, &fenced("exit 3")).report;
+            assert_eq!(report.ending, Ending::Exited { code: 3 });
+        }
+        run(&keeper, &fenced(python(HIDDEN_TIME)));
+        let report = run(&keeper, &fenced("exit 3")).report;
+        assert!(report.cpu < Duration::from_millis(400), "{report:?}");
+    }
+
+    fn a_limited_payload_has_three_descriptors(keeper) {
+        let stray = rustix::io::dup(File::open("/dev/null").unwrap()).unwrap();
+        for _ in 0..2 {
+            assert_eq!(run(&keeper, &fenced("ls /proc/$$/fd")).stdout, "0\n1\n2\n");
+            keeper.hold(stray.as_fd()).unwrap();
+        }
+    }
+
+    fn what_is_held_reaches_the_init_of_a_limited_job(keeper) {
+        let path = format!("/tmp/{}-held", tag());
+        run(&keeper, &fenced("true"));
+        keeper.hold(File::create(&path).unwrap().as_fd()).unwrap();
+        let child = keeper.start(&fenced("echo; sleep 1000")).unwrap();
+        let killer = child.killer();
+        let mut held = None;
+        child.wait(|_, _| {
+            let stat = survivors(&tag()).into_iter().find(|stat| stat.contains(" (sh) ")).unwrap();
+            let numbers: Vec<u32> = stat.split(' ').filter_map(|field| field.parse().ok()).collect();
+            let (payload, init) = (numbers[0], numbers[1]);
+            held = Some((holds(init, &path), holds(payload, &path)));
+            killer.kill();
+        }).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(held, Some((true, false)));
+    }
+
+    fn the_death_of_a_nurse_ends_its_job_and_no_other(keeper) {
+        run(&keeper, &fenced("true"));
+        let victim = nurse_of(&keeper);
+        let beside = keeper.start(&job("trap 'exit 0' TERM; while :; do sleep 0.01; done")).unwrap();
+        until("the one beside runs", || !survivors(&tag()).is_empty());
+        let command = "exec 3>&1 >/dev/null 2>&1; i=0; \
+            while [ $i -lt 40 ]; do setsid sleep 1000 3>&- & i=$((i+1)); done; echo >&3; exec 3>&-; sleep 1000";
+        let outcome = keeper.start(&fenced(command)).unwrap().wait(|_, _| {
+            // Without groups there is no nurse, and the init is what is nearest to one.
+            let victim = victim.unwrap_or_else(|| *children_of(keeper.pid()).last().unwrap());
+            send(victim, Signal::KILL);
+        });
+        assert!(matches!(outcome, Err(KeeperError::Gone)), "{outcome:?}");
+        let left = survivors(&tag());
+        assert!((1..=2).contains(&left.len()), "more than a shell and its sleep: {left:?}");
+        beside.killer().terminate();
+        assert_eq!(beside.wait(|_, _| {}).unwrap().ending, Ending::Stopped);
+        assert_eq!(run(&keeper, &fenced("exit 4")).report.ending, Ending::Exited { code: 4 });
+        assert_eq!(groups_of(keeper.pid()).len(), groups_per_nurse(&keeper));
+    }
+
+    fn the_death_of_the_keeper_ends_limited_jobs_and_the_next_keeper_sweeps_their_groups(keeper) {
+        let containment = keeper.containment();
+        let pid = keeper.pid();
+        let child = keeper.start(&fenced("trap \"\" TERM; setsid sleep 1000 & echo; sleep 1000")).unwrap();
+        let outcome = child.wait(|_, _| send(pid, Signal::KILL));
+        assert!(matches!(outcome, Err(KeeperError::Gone)), "{outcome:?}");
+        assert_eq!(survivors(&tag()), Vec::<String>::new());
+        drop(keeper);
+        // A nurse ends after its last init.
+        until("every group is empty", || groups_of(pid).iter().all(|group| is_empty(group)));
+        super::keeper(containment).held_by().unwrap();
+        assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
+    }
+
+    fn a_killed_engine_leaves_neither_processes_nor_groups(keeper) {
+        let containment = name(keeper.containment());
+        let lock = format!("/tmp/{}-lock", tag());
+        let (mut engine, keeper_pid) = start_engine("engine-limited", containment, &lock);
+        let file = File::open(&lock).unwrap();
+        file.try_lock().unwrap_err();
+        engine.kill().unwrap();
+        until("the lock is free", || file.try_lock().is_ok());
+        assert_eq!(survivors(&tag()), Vec::<String>::new());
+        until("the keeper is gone", || !running(keeper_pid));
+        assert_eq!(groups_of(keeper_pid), Vec::<PathBuf>::new());
+        engine.wait().unwrap();
+        fs::remove_file(&lock).unwrap();
+    }
+
+    fn a_nurse_that_was_stopped_does_not_keep_the_keeper_from_ending_everything(keeper) {
+        let pid = keeper.pid();
+        let child = keeper.start(&fenced("setsid sleep 1000 & echo; sleep 1000")).unwrap();
+        until("the payload runs", || survivors(&tag()).len() >= 2);
+        send(only_child_of(pid), Signal::STOP);
+        drop(keeper);
+        assert!(!running(pid));
+        assert_eq!(survivors(&tag()), Vec::<String>::new());
+        assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
+        assert!(matches!(child.wait(|_, _| {}), Err(KeeperError::Gone)));
+    }
+
+    fn limits_are_held_for_an_ordinary_user_too(keeper) {
+        if !rustix::process::getuid().is_root() {
+            return;
+        }
+        let containment = name(keeper.containment());
+        // Without namespaces all processes of a user count, so it has to be one that nobody else is.
+        let user = (1_800_000_000 + std::process::id()).to_string();
+        for (bomb, ending) in [(MEMORY_BOMB, Ending::OutOfMemory), (FORK_BOMB, Ending::TooManyProcesses)] {
+            let output = Command::new("setpriv")
+                .args(["--reuid", &user, "--regid", &user, "--clear-groups"])
+                .args([PROBE, "limited", containment, &python(bomb)])
+                .env("TAG", tag())
+                .output()
+                .unwrap();
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            let (held, report): (HeldBy, Report) =
+                serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {stderr}"));
+            assert_eq!(report.ending, ending, "{report:?} {stderr}");
+            // This user was given no group to make others in.
+            let Holder::Polling { reason } = held.memory else { panic!("{held:?}") };
+            assert!(reason.starts_with("could not ") || reason.contains("no control groups"), "{reason}");
+        }
+        assert_eq!(survivors(&tag()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_neighbour_does_not_notice_a_memory_bomb_beside_it() {
+    let keeper = keeper(Containment::PidNamespace);
+    let stage = PathBuf::from(format!("/tmp/{}-stage", tag()));
+    let neighbour = keeper.start(&view(&stage, 1, "trap 'exit 0' TERM; while :; do sleep 0.01; done")).unwrap();
+    until("the neighbour runs", || !survivors(&tag()).is_empty());
+    for _ in 0..3 {
+        let report = keeper.start(&view(&stage, 2, python(MEMORY_BOMB))).unwrap().wait(|_, _| {}).unwrap();
+        assert_eq!(report.ending, Ending::OutOfMemory, "{report:?}");
+    }
+    neighbour.killer().terminate();
+    assert_eq!(neighbour.wait(|_, _| {}).unwrap().ending, Ending::Stopped);
+    fs::remove_dir_all(&stage).unwrap();
+}
+
+#[test]
+fn two_hundred_jobs_in_a_row_leave_no_group_and_no_process() {
+    let keeper = keeper(Containment::PidNamespace);
+    let pid = keeper.pid();
+    let stage = PathBuf::from(format!("/tmp/{}-stage", tag()));
+    for number in 0..200 {
+        let report = run(&keeper, &view(&stage, 1, "dd if=/dev/zero of=/tmp/file bs=1M count=10 2>&1")).report;
+        assert_eq!(report.ending, Ending::Exited { code: 0 }, "{number}: {report:?}");
+    }
+    // A job that starts while the last one's init is still ending finds the nurse busy, and gets a second.
+    assert!(children_of(pid).len() <= 2, "{:?}", children_of(pid));
+    drop(keeper);
+    assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
+    fs::remove_dir_all(&stage).unwrap();
+}
+
+#[test]
+fn files_in_memory_do_not_count_against_the_processes() {
+    let keeper = keeper(Containment::PidNamespace);
+    let stage = PathBuf::from(format!("/tmp/{}-stage", tag()));
+    let mut job = view(&stage, 1, "dd if=/dev/zero of=/tmp/file bs=1M count=150 2>&1");
+    let Sandbox::View(view) = &mut job.sandbox else { unreachable!() };
+    view.layer = Layer::Memory { bytes: 200 << 20, inodes: 1000 };
+    let done = run(&keeper, &job);
+    assert_eq!(done.report.ending, Ending::Exited { code: 0 }, "{}", done.stdout);
+    job.command = job.command.replace("150", "250");
+    assert_eq!(run(&keeper, &job).report.ending, Ending::LayerFull);
+    fs::remove_dir_all(&stage).unwrap();
+}
+
+/// The nurse of a keeper that has one, while no job is running.
+fn nurse_of(keeper: &Keeper) -> Option<u32> {
+    let groups = groups_of(keeper.pid());
+    let mut inside = groups.iter().flat_map(|group| fs::read_to_string(group.join("cgroup.procs")));
+    inside.find_map(|text| text.lines().next()?.parse().ok())
+}
+
+fn groups_per_nurse(keeper: &Keeper) -> usize {
+    let mut hierarchies: Vec<_> =
+        groups_of(keeper.pid()).into_iter().map(|group| group.parent().unwrap().to_owned()).collect();
+    hierarchies.sort();
+    hierarchies.dedup();
+    hierarchies.len()
+}
+
+fn is_empty(group: &Path) -> bool {
+    fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|text| text.is_empty())
+}
+
+fn children_of(pid: u32) -> Vec<u32> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    children.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+fn holds(pid: u32, path: &str) -> bool {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    open.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|target| target == Path::new(path))
+}
