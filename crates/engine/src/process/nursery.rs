@@ -133,13 +133,13 @@ impl Nursery {
         Cradle::Here
     }
 
-    /// Hands a job to a nurse. One that is gone is noticed when it is waited for, and the job with it.
+    /// Hands a job to a nurse. One that is gone cannot take it, and the job is gone as well.
     pub(super) fn hand_over(&mut self, pid: Pid, walls: Walls, fds: [OwnedFd; 5]) {
         let Some(nurse) = self.nurses.iter_mut().find(|nurse| nurse.pid == pid) else { return };
         let borrowed = fds.each_ref().map(AsFd::as_fd);
-        let _ = wire::send(&nurse.socket, &Request::Start(walls), &borrowed, SendFlags::DONTWAIT);
+        let sent = wire::send(&nurse.socket, &Request::Start(walls), &borrowed, SendFlags::DONTWAIT);
         let [_, control, ..] = fds;
-        nurse.job = Some(control);
+        nurse.job = sent.is_ok().then_some(control);
     }
 
     pub(super) fn hold(&self, fds: &[OwnedFd]) {
@@ -231,8 +231,8 @@ fn group_limits(walls: &Walls, groups: &Groups) -> cgroup::Limits {
 /// The most that the kernel lets a job take, files in memory included.
 ///
 /// Those have a limit of their own and must not count against the processes, so there is room for both: the init ends
-/// a job whose processes alone take too much, unless they are faster than it looks, and what they leave in files never
-/// takes the init's own room. But never so much that the machine runs out first.
+/// a job whose processes alone take too much, unless they are faster than it looks, and what they leave in files when
+/// they are ended does not take the init's own room. But never so much that the machine runs out first.
 fn ceiling(memory: u64, walls: &Walls, machine: u64) -> u64 {
     let own = memory.saturating_add(OVERHEAD);
     own.saturating_add(walls.files_in_memory).min(machine - machine / 20).max(own)
