@@ -237,15 +237,18 @@ impl<'a> Server<'a> {
     }
 
     fn make_init(&mut self, walls: Walls, fds: [OwnedFd; 5], fresh: Option<(Group, Meter)>) {
+        let (group, meter) = fresh.unzip();
         let owners = match walls.kind {
             Kind::View { user: Some(user) } => self.owners_for(user),
             Kind::View { user: None } | Kind::None | Kind::Fenced => None,
         };
         let program = match self.program_for(walls) {
             Ok(program) => program,
-            Err(failure) => return not_started(&fds, &failure),
+            Err(failure) => {
+                group.map(Group::remove);
+                return not_started(&fds, &failure);
+            }
         };
-        let (group, meter) = fresh.unzip();
         let birthplace = group.as_ref().and_then(Group::birthplace);
         let split = match walls.kind {
             // SAFETY: the keeper has a single thread, and the init ends in `init::run`.
