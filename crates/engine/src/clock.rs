@@ -12,6 +12,12 @@ pub fn now() -> Timestamp {
     Timestamp(since.as_millis() as i64)
 }
 
+/// Waits until this second has come, and no longer than two seconds whatever the clock says.
+pub fn sleep_until(second: i64) {
+    let left = (second * 1000).saturating_sub(now().0).clamp(0, 2000);
+    std::thread::sleep(Duration::from_millis(left as u64));
+}
+
 /// A stopwatch on the monotonic clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch(Instant);

@@ -15,7 +15,7 @@ use crate::ledger::{Ledger, LedgerError, Reader};
 use crate::load::{self, Problems, STATE, Site, Tree, Triplet};
 use crate::lock::{Holder, Lock, LockError};
 use crate::plans;
-use crate::sandbox::Found;
+use crate::sandbox::{Found, fingerprint_inputs};
 use crate::workspace::{CommitPlan, Dirty, FileKind, GitError, ObjectId, Store, TreeFile, UserRepo, oid};
 
 /// What to do about files that differ from the commit.
@@ -45,6 +45,8 @@ pub struct Opened {
     pub notes: Vec<String>,
     /// What this machine enforces.
     pub found: Found,
+    /// What the inputs hold, in one short name.
+    pub inputs: Option<String>,
 }
 
 #[derive(Debug, Error)]
@@ -59,6 +61,8 @@ pub enum OpenError {
         #[source]
         source: std::io::Error,
     },
+    #[error("could not look at an input")]
+    Inputs(#[source] std::io::Error),
     #[error("{} differs from the last commit", shown(files))]
     Dirty {
         files: Vec<Dirty>,
@@ -152,7 +156,8 @@ pub fn open(
         opening.push(What::StudyOpened { study: site.study.clone(), seed: random_seed()? });
     }
     let found = find(&site.state(), spec.sandbox.layer);
-    let facts = facts(&user, &spec, baseline, &state, found.tier, &mut contents)?;
+    let inputs = fingerprint_inputs(&spec, &site.dir, load::home().as_deref()).map_err(OpenError::Inputs)?;
+    let facts = facts(&user, &spec, baseline, &state, (found.tier, inputs.clone()), &mut contents)?;
     match &state.segment {
         Some(known) if state.calibrated() => same_evaluation(known, &facts)?,
         Some(known) if same_segment(known, &facts) => {}
@@ -166,7 +171,7 @@ pub fn open(
         recover_store(&store, ledger.reader(), &state)?;
     }
     let study = Study::new(spec, state);
-    Ok(Opened { study, ledger, user, store, lock, baseline, opening, contents, notes, found })
+    Ok(Opened { study, ledger, user, store, lock, baseline, opening, contents, notes, found, inputs })
 }
 
 /// Whether a lock was left by a run that was killed while it made the branch. It holds the person's own commit, so
@@ -296,7 +301,7 @@ fn facts(
     spec: &Spec,
     baseline: ObjectId,
     state: &State,
-    tier: Tier,
+    (tier, inputs): (Tier, Option<String>),
     contents: &mut Vec<Vec<u8>>,
 ) -> Result<SegmentFacts, OpenError> {
     let mut files = Vec::new();
@@ -326,6 +331,7 @@ fn facts(
         guards: spec.guards.clone(),
         assurance: spec.evaluate.assurance().name().to_owned(),
         sandbox: tier.name().to_owned(),
+        inputs,
     })
 }
 
@@ -363,6 +369,7 @@ fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenE
         ("evaluate.score", score(known), score(now)),
         ("evaluate.hidden", hidden(known), hidden(now)),
         ("evaluate.inputs", inputs(known), inputs(now)),
+        ("what the inputs hold", or_none(known.inputs.clone()), or_none(now.inputs.clone())),
         ("evaluate.prepare", prepare(known), prepare(now)),
         ("evaluate.network", network(known), network(now)),
         ("evaluate.warm", known.evaluate.warm.to_string(), now.evaluate.warm.to_string()),

@@ -27,6 +27,8 @@ pub struct Brief {
     pub noise_sd: Option<f64>,
     /// The latest verdicts, oldest first.
     pub recent: Vec<Past>,
+    /// What is proposed and has no verdict yet: proposing it again would be a duplicate.
+    pub open: Vec<Open>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,4 +46,10 @@ pub struct Past {
     pub reason: String,
     pub metric: Option<f64>,
     pub gain: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Open {
+    pub experiment: ExperimentId,
+    pub description: String,
 }

@@ -165,6 +165,9 @@ pub struct SegmentFacts {
     pub assurance: String,
     /// What the machine enforces while the number is made.
     pub sandbox: String,
+    /// What the inputs held, in one short name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<String>,
 }
 
 /// The start of one run of the engine. Whatever was in flight before it is lost.
@@ -239,6 +242,8 @@ pub enum Purpose {
     Screen,
     Confirm,
     Remeasure,
+    /// Whether the champion still runs, after many in a row did not. It says nothing about a level.
+    Check,
 }
 
 /// Why a trial says nothing.
@@ -292,6 +297,11 @@ pub enum StopReason {
     },
     EngineErrors {
         last: String,
+    },
+    /// What ran before no longer does: something broke around the study, and every idea would be lost on it.
+    ChampionFailed {
+        verdict: Verdict,
+        reason: Reason,
     },
     Interrupted,
     /// The engine itself could not go on.

@@ -257,6 +257,8 @@ pub struct AgentSpec {
     pub timeout: Millis,
     /// An agent talks to its model, so it has the network unless it is told otherwise.
     pub network: Network,
+    /// How many proposals may be asked for while every slot is taken, so that one is ready when a slot is.
+    pub ahead: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

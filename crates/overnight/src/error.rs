@@ -5,6 +5,7 @@ use overnight_engine::ledger::LedgerError;
 use overnight_engine::load::SiteError;
 use overnight_engine::lock::LockError;
 use overnight_engine::open::OpenError;
+use overnight_engine::sandbox::SetUpError;
 use overnight_engine::verify::Mismatch;
 use overnight_engine::workspace::{GitError, shell_word};
 
@@ -154,6 +155,29 @@ impl From<Fault> for CliError {
     }
 }
 
+impl From<SetUpError> for CliError {
+    fn from(error: SetUpError) -> CliError {
+        match &error {
+            SetUpError::Prepare { output, .. } => {
+                let mut told = CliError::usage(crate::ui::printable(&error.to_string()));
+                told.causes.extend(output.lines().map(crate::ui::printable));
+                told.hint(
+                    "it runs in the sandbox: name what it needs in `evaluate.inputs`, and \
+                           `prepare = { run = \"…\", network = \"full\" }` lets it download",
+                )
+            }
+            SetUpError::NeedsLayers { .. } => {
+                let hint = "run it yourself before, and take the key out; or run where `overnight check --machine` \
+                            finds more";
+                CliError::of(Exit::Refused, &error, Some(hint.to_owned()))
+            }
+            SetUpError::Git(_) | SetUpError::Keeper(_) | SetUpError::Freeze { .. } => {
+                CliError::of(Exit::Fault, &error, None)
+            }
+        }
+    }
+}
+
 impl From<OpenError> for CliError {
     fn from(error: OpenError) -> CliError {
         let (exit, hint) = match &error {
@@ -161,7 +185,9 @@ impl From<OpenError> for CliError {
                 let rendered = Some(problems.to_string());
                 return CliError { rendered, ..CliError::usage("the triplet has problems") };
             }
-            OpenError::Triplet { .. } | OpenError::Marker { .. } => return CliError::of(Exit::Usage, &error, None),
+            OpenError::Triplet { .. } | OpenError::Marker { .. } | OpenError::Inputs(_) => {
+                return CliError::of(Exit::Usage, &error, None);
+            }
             OpenError::Dirty { begun: true, .. } => (
                 Exit::Refused,
                 "the study goes on from its own baseline: commit it or put it back with `git restore`; to have it \

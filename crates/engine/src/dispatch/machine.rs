@@ -132,6 +132,8 @@ pub enum Fault {
     Keeper(#[from] KeeperError),
     #[error("no room left on the disk that holds {path}: {} MB free, {} MB needed", free / 1_000_000, needed / 1_000_000)]
     Full { path: std::path::PathBuf, free: u64, needed: u64 },
+    #[error("{what} changed while the study ran: nothing measured after that can be compared with what was before")]
+    Changed { what: String },
     #[error("{what} is missing from the study's state; run `overnight verify`")]
     Lost { what: &'static str },
     #[error(transparent)]

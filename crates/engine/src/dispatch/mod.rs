@@ -1,23 +1,20 @@
 //! The one event loop: it owns the study, decides nothing itself, and makes everything durable before it acts.
 
+mod ask;
 mod machine;
 mod message;
 
 pub use machine::{Action, Arrival, Captured, Fault, Keep, Machine, Stakes};
 pub use message::{kept_message, proposal_message};
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
-use overnight_model::brief::{Brief, Past, Standing};
 use overnight_model::event::{AttemptFailure, Proposed, StopReason};
-use overnight_model::judge::Noise;
 use overnight_model::measure::Output;
 use overnight_model::proposal::{self, Contents, one_line};
-use overnight_model::spec::{AgentKind, Check};
-use overnight_model::study::{Experiment, Row};
-use overnight_model::{
-    BlobId, CommitId, Event, ExperimentId, Millis, State, Step, Study, Timestamp, Verdict, What, tuner,
-};
+use overnight_model::spec::Check;
+use overnight_model::study::Row;
+use overnight_model::{BlobId, Event, ExperimentId, Millis, State, Step, Study, Timestamp, Verdict, What, tuner};
 
 use crate::ledger::{Ledger, Turn};
 use crate::plans;
@@ -25,6 +22,9 @@ use crate::workspace::CommitPlan;
 
 /// How many past verdicts an agent is told about.
 const RECENT: usize = 20;
+
+/// How long a proposal may wait for a turn to share. An agent's answer can be dear: a trial of hours is too long.
+const SHARE_WITHIN: Millis = Millis::seconds(1);
 
 /// Runs one study on one machine.
 pub struct Dispatch<M> {
@@ -129,9 +129,26 @@ impl<M: Machine> Dispatch<M> {
             if arrivals.is_empty() {
                 // Whatever could be started is running by now: nobody waits for these.
                 self.write_commits()?;
-                let deadline = self.study.next_deadline(now);
-                arrivals = self.machine.wait(deadline)?;
+                arrivals = self.wait()?;
             }
+        }
+    }
+
+    /// Waits until something happens. A proposal that finds every slot taken changes nothing yet, so it waits for a
+    /// turn to share, which saves a sync. If the engine is killed meanwhile, the agent is asked again.
+    fn wait(&mut self) -> Result<Vec<Arrival>, Fault> {
+        let (mut arrivals, mut until) = (Vec::new(), None);
+        loop {
+            let now = self.machine.now();
+            let deadline = self.study.next_deadline(now).into_iter().chain(until).min();
+            let arrived = self.machine.wait(deadline)?;
+            let waited_enough = arrived.is_empty();
+            arrivals.extend(arrived);
+            let can_wait = arrivals.iter().all(|arrival| matches!(arrival, Arrival::Proposal { .. }));
+            if waited_enough || !can_wait || self.study.has_free_slot() {
+                return Ok(arrivals);
+            }
+            until = until.or(Some(Timestamp(now.0 + SHARE_WITHIN.0 as i64)));
         }
     }
 
@@ -230,111 +247,6 @@ impl<M: Machine> Dispatch<M> {
             Step::Judge(_) | Step::Stop(_) => {}
         }
         Ok(None)
-    }
-
-    fn ask(&mut self, experiment: ExperimentId, arrived: &[Arrival]) -> Result<Option<Arrival>, Fault> {
-        let champion = self.study.state().champion.unwrap_or(ExperimentId::BASELINE);
-        let contents = self.contents_of(champion)?;
-        match &self.study.spec().agent.kind {
-            AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, contents, arrived))),
-            AgentKind::Command(_) => {
-                let brief = self.brief(experiment);
-                self.machine.act(Action::Ask { experiment, brief, contents })?;
-                Ok(None)
-            }
-        }
-    }
-
-    /// The tuner is a pure function of the champion and of what was tried: it answers at once.
-    fn ask_tuner(&self, experiment: ExperimentId, champion: Contents, arrived: &[Arrival]) -> Arrival {
-        let state = self.study.state();
-        // It sees the part of each file that may change, and nothing that is not text.
-        let mut ranges = HashMap::new();
-        let mut files = Vec::new();
-        for (file, (path, bytes)) in self.study.spec().surface.files.iter().zip(&champion.0) {
-            let range = proposal::editable(&file.part, bytes);
-            let text = range.clone().and_then(|range| String::from_utf8(bytes[range].to_vec()).ok());
-            if let (Some(range), Some(text)) = (range, text) {
-                ranges.insert(path.clone(), range);
-                files.push((path.clone(), text));
-            }
-        }
-        let with = |changed: &[(String, String)]| {
-            let mut contents = champion.clone();
-            for (path, text) in changed {
-                if let (Some(range), Some((_, bytes))) =
-                    (ranges.get(path), contents.0.iter_mut().find(|(name, _)| name == path))
-                {
-                    bytes.splice(range.clone(), text.bytes());
-                }
-            }
-            contents
-        };
-        // Ideas of this very turn are not in the state yet, and two slots must not get the same one.
-        let (mut history, mut given) = (state.tuned(), Vec::new());
-        for arrival in arrived {
-            if let Arrival::Proposal { contents, edits, .. } = arrival {
-                history.push(tuner::Tried { edits: edits.clone(), outcome: None });
-                given.push(contents.id());
-            }
-        }
-        let mut known = |changed: &[(String, String)]| {
-            let id = with(changed).id();
-            state.tried(&id).is_some() || given.contains(&id)
-        };
-        match tuner::propose(&files, &history, state.seed ^ experiment.0, &mut known) {
-            Some(idea) => Arrival::Proposal {
-                experiment,
-                contents: with(&idea.files),
-                description: idea.description,
-                edits: idea.edits,
-                took: Millis(0),
-                output: None,
-            },
-            None => {
-                let what = "the tuner finds nothing left to try in the surface".to_owned();
-                Arrival::AttemptFailed { experiment, failure: AttemptFailure::Exhausted { what }, output: None }
-            }
-        }
-    }
-
-    fn brief(&self, experiment: ExperimentId) -> Brief {
-        let (spec, state) = (self.study.spec(), self.study.state());
-        let standing = |found: Option<&Experiment>| Standing {
-            experiment: found.map_or(ExperimentId::BASELINE, |found| found.id),
-            commit: found.and_then(|found| found.commit.clone()).unwrap_or(CommitId(String::new())),
-            metric: found.and_then(|found| found.level().mean()),
-        };
-        let past = |row: &Row| {
-            let verdict = row.verdict?;
-            (verdict != Verdict::Baseline).then(|| Past {
-                experiment: row.experiment,
-                description: row.description.clone(),
-                verdict: verdict.name(),
-                reason: row.reason.clone().unwrap_or_default(),
-                metric: row.metric,
-                gain: row.gain,
-            })
-        };
-        let folder = &spec.evaluate.folder;
-        Brief {
-            study: spec.study.clone(),
-            experiment,
-            metric: spec.metric.name.clone(),
-            goal: spec.metric.goal,
-            min_gain: spec.metric.min_gain,
-            budget_seconds: spec.evaluate.budget.as_secs(),
-            surface: spec.surface.paths().map(|path| crate::load::within(folder, path)).collect(),
-            program: None,
-            baseline: standing(state.find(ExperimentId::BASELINE)),
-            champion: standing(state.champion()),
-            noise_sd: match state.noise() {
-                Noise::Unknown => None,
-                Noise::Deterministic => Some(0.0),
-                Noise::Noisy { sd, .. } => Some(sd),
-            },
-            recent: self.recent.iter().filter_map(past).collect(),
-        }
     }
 
     /// The keep order: the verdict is durable; now the commit, then the branch, then the event.

@@ -9,7 +9,8 @@ use std::fmt;
 ///
 /// - 1.0: events as tagged JSON, chained by SHA-256; rows and summary as projections.
 /// - 1.1: `evaluate` may hold `score`, `hidden`, `inputs`, `prepare`, `network` and `warm`; a measurement `claim` and
-///   `scorer`, and the problems `artifacts` and `scorer`.
+///   `scorer`, and the problems `artifacts` and `scorer`; more ways for a command to end. A trial may be a `check` of
+///   the champion, and a run may end with `champion_failed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,

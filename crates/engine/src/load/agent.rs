@@ -12,17 +12,28 @@ use super::{DEFAULT_PROGRAM, Tree};
 /// Long enough for a coding agent to think, short enough that one that hangs costs little of a night.
 const DEFAULT_AGENT_TIMEOUT: Millis = Millis::seconds(600);
 
+/// A proposal is ready when a trial ends.
+const DEFAULT_AHEAD: u64 = 1;
+/// More would be answers to questions of long ago.
+const MOST_AHEAD: u64 = 64;
+
 /// Agents by the name of their program, for the day they work.
 const LATER_AGENTS: [&str; 8] = ["claude", "codex", "gemini", "opencode", "aider", "pi", "mini-swe-agent", "api"];
 
 pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<AgentSpec> {
-    let tuner = AgentSpec { kind: AgentKind::Tuner, timeout: DEFAULT_AGENT_TIMEOUT, network: Network::Full };
+    let tuner = AgentSpec {
+        kind: AgentKind::Tuner,
+        timeout: DEFAULT_AGENT_TIMEOUT,
+        network: Network::Full,
+        ahead: DEFAULT_AHEAD as u32,
+    };
     if top.get("agent").is_none() {
         return Some(tuner);
     }
     let section = problems.section(top, "agent", "agent")?;
     let timeout = problems.duration(&section, "timeout", "a timeout").unwrap_or(DEFAULT_AGENT_TIMEOUT);
     let network = problems.network(&section, "network").unwrap_or(Network::Full);
+    let ahead = problems.count(&section, "ahead", 0..=MOST_AHEAD).unwrap_or(DEFAULT_AHEAD) as u32;
     let command = problems.string(&section, "command");
     let name = name(problems, &section)?;
     let kind = match (name.as_str(), command) {
@@ -40,7 +51,7 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
         }
         (_, None) => AgentKind::Tuner,
     };
-    Some(AgentSpec { kind, timeout, network })
+    Some(AgentSpec { kind, timeout, network, ahead })
 }
 
 /// Where the instructions are; a path that is written down must exist.

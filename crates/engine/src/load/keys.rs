@@ -73,7 +73,7 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
             ("network", Works),
             ("model", Later("choose the model in `agent.command`")),
             ("args", Later("write the arguments into `agent.command`")),
-            ("ahead", Later("leave it out")),
+            ("ahead", Works),
             ("repairs", Later("leave it out")),
             ("context", Later("name the files in the program: agents can read the whole tree")),
         ],

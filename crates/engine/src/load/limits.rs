@@ -22,13 +22,13 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Limits {
 
 pub(super) fn slots(problems: &mut Collector<'_>, top: &Section<'_>) -> u32 {
     let section = problems.section(top, "slots", "slots");
-    section.and_then(|section| problems.count(&section, "count", MOST_SLOTS)).unwrap_or(1) as u32
+    section.and_then(|section| problems.count(&section, "count", 1..=MOST_SLOTS)).unwrap_or(1) as u32
 }
 
 fn limit(problems: &mut Collector<'_>, section: &Section<'_>) -> Limit {
     Limit {
         wall: problems.duration(section, "wall", "a limit"),
-        experiments: problems.count(section, "experiments", MOST_EXPERIMENTS),
+        experiments: problems.count(section, "experiments", 1..=MOST_EXPERIMENTS),
         no_gain_for: patience(problems, section),
     }
 }
@@ -37,7 +37,7 @@ fn limit(problems: &mut Collector<'_>, section: &Section<'_>) -> Limit {
 fn patience(problems: &mut Collector<'_>, section: &Section<'_>) -> Option<Patience> {
     let item = section.get("no_gain_for")?;
     match integer(item) {
-        Some(_) => problems.count(section, "no_gain_for", MOST_EXPERIMENTS).map(Patience::Experiments),
+        Some(_) => problems.count(section, "no_gain_for", 1..=MOST_EXPERIMENTS).map(Patience::Experiments),
         None => problems.duration(section, "no_gain_for", "a limit").map(Patience::Time),
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> SandboxSp
         layer: problems.word(&section, "layer", &layers, |_| None).unwrap_or_default(),
         memory: problems.size(&section, "memory"),
         disk: problems.size(&section, "disk"),
-        pids: problems.count(&section, "pids", MOST_PIDS).map(|pids| pids as u32),
+        pids: problems.count(&section, "pids", 1..=MOST_PIDS).map(|pids| pids as u32),
         devices: devices(problems, &section).unwrap_or_default(),
     }
 }

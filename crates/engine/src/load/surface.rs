@@ -112,7 +112,7 @@ fn table(problems: &mut Collector<'_>, section: &Section<'_>, entries: &mut Vec<
             }
         }
     }
-    let most = problems.count(section, "max_lines_changed", MOST_LINES)?;
+    let most = problems.count(section, "max_lines_changed", 1..=MOST_LINES)?;
     Some((section.get("max_lines_changed")?.span(), most as u32))
 }
 

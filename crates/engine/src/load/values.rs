@@ -1,5 +1,7 @@
 //! Typed values: every wrong type and every value out of range becomes a problem.
 
+use std::ops::RangeInclusive;
+
 use overnight_model::metric::is_name;
 use overnight_model::units::{Millis, Score};
 use toml::de::DeValue;
@@ -112,25 +114,21 @@ impl Collector<'_> {
         Some(score)
     }
 
-    /// An integer from 1 to `most`.
-    pub(super) fn count(&mut self, section: &Section<'_>, key: &str, most: u64) -> Option<u64> {
+    /// An integer within a range.
+    pub(super) fn count(&mut self, section: &Section<'_>, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
         let item = section.get(key)?;
         let path = section.path(key);
         let Some(count) = integer(item) else {
             self.wrong_type(&path, item, "an integer", "");
             return None;
         };
-        match u64::try_from(count).ok().filter(|count| (1..=most).contains(count)) {
-            Some(count) => Some(count),
-            None if count < 1 => {
-                self.add(item.span(), format!("`{path}` must be at least 1"), "");
-                None
-            }
-            None => {
-                self.add(item.span(), format!("`{path}` must be at most {most}"), "");
-                None
-            }
+        let (least, most) = range.into_inner();
+        match u64::try_from(count) {
+            Ok(count) if (least..=most).contains(&count) => return Some(count),
+            Ok(count) if count > most => self.add(item.span(), format!("`{path}` must be at most {most}"), ""),
+            _ => self.add(item.span(), format!("`{path}` must be at least {least}"), ""),
         }
+        None
     }
 
     /// A span of time: text with units, or bare seconds.

@@ -35,14 +35,16 @@ impl Inside {
             write: privates.collect(),
             devices: view.devices.iter().filter(|path| path.exists()).cloned().collect(),
             tcp: true,
+            own_memory: true,
         };
         Inside { fence, hard: Hard::Best, limits: rlimits(view.limits) }
     }
 
     /// On the host's own root the fence is the only one.
     pub(super) fn of_fenced(fenced: &Fenced) -> Inside {
-        let Fenced { read, write, devices, network, user: _, limits } = fenced.clone();
-        let fence = Fence { read, write, devices, tcp: network == Network::Full };
+        let Fenced { read, write, devices, network, user, limits } = fenced.clone();
+        // What a user of its own left there can be told apart, and is removed.
+        let fence = Fence { read, write, devices, tcp: network == Network::Full, own_memory: user.is_some() };
         Inside { fence, hard: Hard::Required, limits: rlimits(limits) }
     }
 

@@ -218,7 +218,8 @@ impl<'a> Server<'a> {
     fn program_for(&mut self, walls: Walls) -> Result<Option<Sockets>, Failure> {
         let sockets = match (walls.kind, walls.network) {
             (Kind::None, _) => return Ok(None),
-            (_, Network::Full) => Sockets::Host,
+            (Kind::View { .. }, Network::Full) => Sockets::Host,
+            (Kind::Fenced, Network::Full) => Sockets::Shared,
             (Kind::View { .. }, Network::None) => Sockets::Own,
             (Kind::Fenced, Network::None) if fence::abi() >= fence::LOCAL_SOCKETS_ABI => Sockets::Local,
             (Kind::Fenced, Network::None) => Sockets::Closed,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use overnight_model::spec::{self, Tier};
 
 use super::host;
-use crate::process::{Ending, Job, Keeper, Layer, Limits, Mount, Network, Sandbox, Stdin, View};
+use crate::process::{Ending, Fenced, Job, Keeper, Layer, Limits, Mount, Network, Sandbox, Stdin, View};
 
 /// Removes, makes again and renames folders that come from below: overlays on a layer in memory fail at this before
 /// Linux 6.6, and only at this.
@@ -38,6 +38,7 @@ pub fn find(keeper: &Keeper, dir: &Path, wanted: spec::Layer, tier: Option<Tier>
         return Found { tier: Tier::None, layer: spec::Layer::Disk, reasons };
     }
     let layers = match wanted {
+        _ if tier == Some(Tier::Landlock) => Vec::new(),
         spec::Layer::Auto => vec![spec::Layer::Memory, spec::Layer::Disk],
         one => vec![one],
     };
@@ -47,24 +48,56 @@ pub fn find(keeper: &Keeper, dir: &Path, wanted: spec::Layer, tier: Option<Tier>
             Err(reason) => reasons.push(reason),
         }
     }
-    Found { tier: Tier::None, layer: spec::Layer::Disk, reasons }
+    match try_landlock(keeper, dir) {
+        Ok(()) => Found { tier: Tier::Landlock, layer: spec::Layer::Disk, reasons },
+        Err(reason) => {
+            reasons.push(reason);
+            Found { tier: Tier::None, layer: spec::Layer::Disk, reasons }
+        }
+    }
+}
+
+/// A file beside the fence must be out of reach, and one inside it must not.
+fn try_landlock(keeper: &Keeper, dir: &Path) -> Result<(), String> {
+    let probe = dir.join("probe");
+    let outcome = lay_out(&probe).map_err(|error| format!("{}: {error}", probe.display())).and_then(|()| {
+        let system = host::system().into_iter().map(|mount| mount.at().clone());
+        let fenced = Fenced {
+            read: system.collect(),
+            write: vec![probe.join("lower")],
+            devices: Vec::new(),
+            network: Network::None,
+            user: None,
+            limits: Limits::default(),
+        };
+        let inside = probe.join("lower");
+        let command = format!("cat file >> kept/old && ! cat {}/outside 2> /dev/null", shell(&probe));
+        std::fs::write(probe.join("outside"), "outside").map_err(|error| error.to_string())?;
+        run(keeper, &command, &inside, Sandbox::Fenced(Box::new(fenced)))
+    });
+    let _ = crate::workspace::wipe(&probe);
+    outcome.map_err(|what| format!("landlock: {what}"))
+}
+
+fn shell(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }
 
 fn try_standard(keeper: &Keeper, dir: &Path, layer: spec::Layer) -> Result<(), String> {
     let probe = dir.join("probe");
     let outcome = lay_out(&probe).map_err(|error| format!("{}: {error}", probe.display())).and_then(|()| {
         let sandbox = Sandbox::View(Box::new(view(&probe, layer)));
-        run(keeper, sandbox)
+        run(keeper, REMAKE, Path::new("/probe"), sandbox)
     });
     let _ = crate::workspace::wipe(&probe);
     let kind = if layer == spec::Layer::Memory { "memory" } else { "disk" };
     outcome.map_err(|what| format!("namespaces with a layer in {kind}: {what}"))
 }
 
-fn run(keeper: &Keeper, sandbox: Sandbox) -> Result<(), String> {
+fn run(keeper: &Keeper, command: &str, cwd: &Path, sandbox: Sandbox) -> Result<(), String> {
     let job = Job {
-        command: REMAKE.to_owned(),
-        cwd: "/probe".into(),
+        command: command.to_owned(),
+        cwd: cwd.to_owned(),
         env: vec![("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())],
         stdin: Stdin::Null,
         deadline: DEADLINE,
@@ -115,7 +148,7 @@ fn view(probe: &Path, layer: spec::Layer) -> View {
         devices: Vec::new(),
         network: Network::None,
         // Any user but root.
-        user: Some(super::standard::FIRST_USER),
+        user: Some(super::plan::FIRST_USER),
         limits: Limits::default(),
     }
 }

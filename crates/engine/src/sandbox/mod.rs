@@ -4,22 +4,31 @@
 
 pub mod check;
 mod etc;
+mod fenced;
 mod find;
 mod host;
+mod inputs;
+mod plan;
+mod prepare;
+mod set_up;
 mod standard;
 
+pub use fenced::{Fences, sweep_shared_memory};
 pub use find::{Found, find};
-pub use standard::{ARTIFACTS, OUT, Phase, SAID, SeatId, Standard, Wanted};
+pub use plan::{SeatId, Wanted, fingerprint_inputs, inputs, resolve};
+pub use set_up::SetUpError;
+pub use standard::{ARTIFACTS, OUT, Phase, SAID, Standard};
 
 use std::sync::{Mutex, PoisonError};
 
 use overnight_model::spec::Tier;
 
-use crate::workspace::{Copy, GitError, ObjectId, UserRepo};
+use crate::workspace::{Copy, GitError};
 
 /// The sandbox of one run of one study.
 pub enum Sandbox {
     Standard(Box<Standard>, Locked),
+    Landlock(Box<Fences>),
     None,
 }
 
@@ -27,30 +36,10 @@ pub enum Sandbox {
 pub struct Locked(Mutex<Vec<Copy>>);
 
 impl Sandbox {
-    /// Makes what a tier needs: folders, and the locked tree without the surface and without what is hidden.
-    pub fn set_up(
-        found: &Found,
-        wanted: &Wanted<'_>,
-        user: &UserRepo,
-        baseline: ObjectId,
-    ) -> Result<Sandbox, GitError> {
-        if found.tier < Tier::Standard {
-            return Ok(Sandbox::None);
-        }
-        let standard = Standard::plan(wanted, found.layer)?;
-        let surface = standard.surface().to_vec();
-        let mut left_out = surface.clone();
-        left_out.extend_from_slice(&wanted.spec.evaluate.hidden);
-        let mut copies = vec![Copy::lay_out_without(&standard.locked(), user, baseline, &left_out)?];
-        if wanted.spec.evaluate.score.is_some() {
-            copies.push(Copy::lay_out_without(&standard.scoring(), user, baseline, &surface)?);
-        }
-        Ok(Sandbox::Standard(Box::new(standard), Locked(Mutex::new(copies))))
-    }
-
     pub fn tier(&self) -> Tier {
         match self {
             Sandbox::Standard(..) => Tier::Standard,
+            Sandbox::Landlock(_) => Tier::Landlock,
             Sandbox::None => Tier::None,
         }
     }
@@ -58,7 +47,14 @@ impl Sandbox {
     pub fn standard(&self) -> Option<&Standard> {
         match self {
             Sandbox::Standard(standard, _) => Some(standard),
-            Sandbox::None => None,
+            Sandbox::Landlock(_) | Sandbox::None => None,
+        }
+    }
+
+    pub fn fences(&self) -> Option<&Fences> {
+        match self {
+            Sandbox::Landlock(fences) => Some(fences),
+            Sandbox::Standard(..) | Sandbox::None => None,
         }
     }
 

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use overnight_model::proposal::Contents;
-use overnight_model::spec::{self, Spec};
+use overnight_model::spec;
 
+use super::plan::{SeatId, Wanted, first_user, inputs, limits, network};
+use super::prepare::Manifest;
 use super::{etc, host};
 use crate::process::{File, Layer, Limits, Mount, Network, View};
 use crate::workspace::GitError;
@@ -23,26 +25,6 @@ const INODES: u64 = 400_000;
 /// more memory than what they hold.
 const BYTES_OF_A_FILE: u64 = 1024;
 const LEAST_INODES: u64 = 10_000;
-/// Threads count too. A training run with many loaders stays far below.
-const PROCESSES: u64 = 8192;
-/// Users that no host has: each study has a thousand of them, one for each of its places.
-pub(super) const FIRST_USER: u32 = 1_900_000_000;
-
-/// What has to be known to plan a sandbox.
-pub struct Wanted<'a> {
-    pub spec: &'a Spec,
-    /// The study's own folder.
-    pub dir: &'a Path,
-    /// The checkout, whose place the tree takes.
-    pub checkout: &'a Path,
-    /// The folder of the triplet, which relative inputs start from.
-    pub triplet_dir: &'a Path,
-    pub home: Option<&'a Path>,
-    pub environment: &'a [(String, String)],
-    pub slots: u32,
-    /// Files of the surface that are programs.
-    pub executables: Vec<String>,
-}
 
 /// What every command of a run has in common.
 pub struct Standard {
@@ -59,6 +41,8 @@ pub struct Standard {
     first_user: Option<u32>,
     surface: Vec<String>,
     executables: Vec<String>,
+    /// The one that was made last comes last.
+    prepared: Vec<Manifest>,
 }
 
 /// Which command of an experiment.
@@ -73,26 +57,19 @@ pub enum Phase<'a> {
     Agent,
 }
 
-/// Who runs: a slot or a desk, by number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SeatId {
-    pub is_desk: bool,
-    pub number: u32,
-}
-
 impl Standard {
     /// Plans the sandbox and makes the folders it needs. The tree's own layers are the caller's to lay out.
     pub fn plan(wanted: &Wanted<'_>, layer: spec::Layer) -> Result<Standard, GitError> {
-        let Wanted { spec, dir, checkout, triplet_dir, home, environment, slots, .. } = *wanted;
+        let Wanted { spec, dir, checkout, home, environment, slots, .. } = *wanted;
         let (stage, layers) = (dir.join("stage"), dir.join("layers"));
         crate::workspace::empty(&stage)?;
         let is_root = rustix::process::getuid().is_root();
-        let network = network(spec.evaluate.network);
+        let reached = network(spec.evaluate.network);
         // A home that is the root, or not there, is no place to write.
         let home = home.filter(|home| home.parent().is_some()).unwrap_or(Path::new("/home/overnight"));
         let etc = layers.join("etc");
         crate::workspace::wipe(&etc)?;
-        etc::write(&etc, home, is_root, network).map_err(GitError::io("write", &etc))?;
+        etc::write(&etc, home, is_root, reached).map_err(GitError::io("write", &etc))?;
 
         let private = |lowers: Vec<PathBuf>, at: &Path| Mount::Private { lowers, at: at.to_owned() };
         let mut mounts = host::system();
@@ -101,8 +78,7 @@ impl Standard {
         if home != checkout {
             mounts.push(private(Vec::new(), home));
         }
-        let inputs: Vec<PathBuf> =
-            spec.evaluate.inputs.iter().map(|input| resolve(&input.path, triplet_dir, home)).collect();
+        let inputs = inputs(wanted);
         let toolchains = host::toolchains(home, environment);
         for path in toolchains.iter().filter(|path| !path.starts_with(checkout) && !inputs.contains(path)) {
             mounts.push(private(vec![path.clone()], path));
@@ -118,11 +94,12 @@ impl Standard {
             checkout: checkout.to_owned(),
             limits: limits(spec, slots),
             devices: Vec::new(),
-            network,
-            agent_network: self::network(spec.agent.network),
+            network: reached,
+            agent_network: network(spec.agent.network),
             first_user: is_root.then(|| first_user(dir)),
             surface: spec.surface.paths().map(ToOwned::to_owned).collect(),
             executables: wanted.executables.clone(),
+            prepared: Vec::new(),
         })
     }
 
@@ -142,8 +119,10 @@ impl Standard {
     }
 
     /// What one command sees. `disk` is an empty folder for what it writes, where that is not kept in memory;
-    /// `mtime` is the surface's, in seconds.
-    pub fn view(&self, phase: Phase<'_>, seat: SeatId, contents: &Contents, mtime: i64, disk: &Path) -> View {
+    /// `now` is in seconds.
+    pub fn view(&self, phase: Phase<'_>, seat: SeatId, contents: &Contents, now: i64, disk: &Path) -> View {
+        // Some tools keep whole seconds only.
+        let mtime = self.prepared.iter().map(|manifest| manifest.newest + 1).fold(now, i64::max);
         let mut mounts = self.mounts.clone();
         let mut lowers = vec![self.locked()];
         let mut files = Vec::new();
@@ -162,13 +141,21 @@ impl Standard {
         }
         mounts.push(Mount::Private { lowers, at: self.checkout.clone() });
         mounts.extend([OUT, SAID].map(|at| Mount::Private { lowers: Vec::new(), at: at.into() }));
+        for (at, folder) in self.prepared.iter().flat_map(|manifest| &manifest.layers) {
+            let under = mounts.iter_mut().find_map(|mount| match mount {
+                Mount::Private { lowers, at: place } if place == at => Some(lowers),
+                _ => None,
+            });
+            if let Some(lowers) = under {
+                lowers.insert(0, folder.clone());
+            }
+        }
         // A folder before what lies in it, whoever named it first.
         mounts.sort_by(|a, b| a.at().cmp(b.at()));
         let mut hand_back: Vec<PathBuf> = vec![OUT.into(), SAID.into()];
         if phase == Phase::Agent {
             hand_back.push(self.checkout.clone());
         }
-        let number = seat.number.min(499) + if seat.is_desk { 500 } else { 0 };
         View {
             stage: self.stage.clone(),
             layer: match self.in_memory {
@@ -183,9 +170,24 @@ impl Standard {
             hand_back,
             devices: self.devices.clone(),
             network: if phase == Phase::Agent { self.agent_network } else { self.network },
-            user: self.first_user.map(|first| first + number),
+            user: self.first_user.map(|first| first + seat.offset()),
             limits: self.limits,
         }
+    }
+
+    /// What `prepare`, or the baseline that warms the caches, sees: it writes to `disk`, and is frozen afterwards.
+    pub(super) fn preparing(&self, contents: &Contents, network: Network, now: i64, disk: &Path) -> View {
+        let seat = SeatId { is_desk: false, number: 0 };
+        let view = self.view(Phase::Run, seat, contents, now, disk);
+        View { network, layer: Layer::Disk { dir: disk.to_owned() }, ..view }
+    }
+
+    pub(super) fn layers(&self) -> &Path {
+        &self.layers
+    }
+
+    pub(super) fn lay_on_top(&mut self, manifest: Manifest) {
+        self.prepared.push(manifest);
     }
 
     pub fn surface(&self) -> &[String] {
@@ -209,46 +211,4 @@ fn input_mounts(path: &Path) -> Vec<Mount> {
         mounts.push(mount(&real));
     }
     mounts
-}
-
-fn resolve(path: &str, triplet_dir: &Path, home: &Path) -> PathBuf {
-    match path.strip_prefix("~/") {
-        Some(rest) => home.join(rest),
-        None => triplet_dir.join(path),
-    }
-}
-
-fn network(wanted: spec::Network) -> Network {
-    match wanted {
-        spec::Network::None => Network::None,
-        spec::Network::Full => Network::Full,
-    }
-}
-
-/// What was asked for, else a fair share of the machine.
-fn limits(spec: &Spec, slots: u32) -> Limits {
-    let share = |whole: u64, part: f64| (whole as f64 * part / f64::from(slots.max(1))) as u64;
-    let total = memory_of_the_machine();
-    Limits {
-        memory: spec.sandbox.memory.or_else(|| total.map(|total| share(total, 0.9))),
-        processes: Some(spec.sandbox.pids.map_or(PROCESSES, u64::from)),
-        disk: spec.sandbox.disk.or_else(|| total.map(|total| share(total, 0.5))),
-    }
-}
-
-fn memory_of_the_machine() -> Option<u64> {
-    let table = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = table.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
-}
-
-/// Two studies on one machine have different users, so that neither can touch what the other left.
-fn first_user(dir: &Path) -> u32 {
-    let hash = dir
-        .as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .fold(0u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(*byte)));
-    FIRST_USER + hash % 100_000 * 1000
 }

@@ -26,7 +26,7 @@ use crate::agent;
 use crate::clock;
 use crate::dispatch::{Action, Arrival, Fault, Keep, Machine};
 use crate::process::{Keeper, Killer};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, fingerprint_inputs};
 use crate::workspace::{CommitPlan, GitError, ObjectId, Store, UserRepo, oid};
 
 /// What every worker needs to know.
@@ -43,6 +43,8 @@ pub struct Shop {
     /// What children may know of the engine's environment.
     pub environment: Vec<(String, String)>,
     pub sandbox: Arc<Sandbox>,
+    /// What the inputs held when the run began.
+    pub inputs: Option<String>,
 }
 
 /// This machine.
@@ -287,7 +289,23 @@ impl Machine for Local {
     }
 
     fn keep(&mut self, experiment: ExperimentId, from: Option<&CommitId>, keep: &Keep) -> Result<CommitId, Fault> {
+        self.refuse_changes()?;
         keep_commit(&self.shop.user, &self.study, experiment, from, keep)
+    }
+}
+
+impl Local {
+    /// Nothing is kept on the word of an evaluation that is not the one the study began with.
+    fn refuse_changes(&self) -> Result<(), Fault> {
+        if let Some(path) = self.shop.sandbox.changed()? {
+            return Err(Fault::Changed { what: format!("the locked file {}", path.display()) });
+        }
+        let now = fingerprint_inputs(&self.shop.spec, &self.shop.triplet_dir, crate::load::home().as_deref())
+            .map_err(|error| Fault::Changed { what: format!("an input, which cannot be read any more ({error}),") })?;
+        match now == self.shop.inputs {
+            true => Ok(()),
+            false => Err(Fault::Changed { what: "something in `evaluate.inputs`".to_owned() }),
+        }
     }
 }
 

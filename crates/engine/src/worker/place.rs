@@ -109,10 +109,31 @@ impl Place {
             self.copy = None;
             made = self.lay_out(room, contents);
         }
+        let made = made.and_then(|()| self.link_inputs(room));
         made.map_err(|error| match enough_room(&self.dir) {
             Err(full) => full,
             Ok(()) => Trouble::Loss(Loss::Fault { what: describe(&error) }),
         })
+    }
+
+    /// Inputs inside the checkout are where the copy expects them; those elsewhere have their own place.
+    fn link_inputs(&self, room: &Room) -> Result<(), GitError> {
+        let home = crate::load::home();
+        for input in &room.shop.spec.evaluate.inputs {
+            let path = sandbox::resolve(&input.path, &room.shop.triplet_dir, home.as_deref().unwrap_or(Path::new("/")));
+            let Ok(inner) = path.strip_prefix(room.shop.user.workdir()) else { continue };
+            let place = self.tree().join(inner);
+            if let Some(above) = place.parent() {
+                fs::create_dir_all(above).map_err(GitError::io("make the folder", above))?;
+            }
+            match std::os::unix::fs::symlink(&path, &place) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    return Err(GitError::io("link", &place)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Takes away what a command left, so that the next one need not wait for it. What cannot be done here is done,
@@ -127,12 +148,24 @@ impl Place {
         let mut surface: Vec<String> = room.shop.spec.surface.paths().map(ToOwned::to_owned).collect();
         surface.retain(|path| !self.left_out.contains(path));
         let restored = self.copy.as_mut().map(|copy| copy.restore(&surface));
-        self.is_tidy = matches!(restored, Some(Ok(_))) && self.empty_folders().is_ok();
+        self.is_tidy = matches!(restored, Some(Ok(_))) && self.empty_folders(room).is_ok();
     }
 
-    fn empty_folders(&self) -> Result<(), GitError> {
-        workspace::empty(&self.out())?;
-        workspace::empty(&self.tmp())
+    fn empty_folders(&self, room: &Room) -> Result<(), GitError> {
+        let fences = room.shop.sandbox.fences();
+        if let Some(user) = fences.and_then(|fences| fences.user(self.seat())) {
+            sandbox::sweep_shared_memory(user);
+        }
+        let mut folders = vec![self.out(), self.tmp()];
+        folders.extend(fences.map(|_| self.home()));
+        for folder in folders {
+            workspace::empty(&folder)?;
+            if let Some(user) = fences.and_then(|fences| fences.user(self.seat())) {
+                std::os::unix::fs::chown(&folder, Some(user), Some(user))
+                    .map_err(GitError::io("hand over", &folder))?;
+            }
+        }
+        Ok(())
     }
 
     fn put(&mut self, contents: &Contents) -> Result<(), GitError> {
@@ -145,9 +178,13 @@ impl Place {
     fn lay_out(&mut self, room: &Room, contents: &Contents) -> Result<(), GitError> {
         if self.copy.is_none() {
             workspace::wipe(&self.dir)?;
-            self.copy = Some(Copy::lay_out_without(&self.tree(), &room.shop.user, room.shop.baseline, &self.left_out)?);
+            let mut copy = Copy::lay_out_without(&self.tree(), &room.shop.user, room.shop.baseline, &self.left_out)?;
+            if let Some(user) = room.shop.sandbox.fences().and_then(|fences| fences.user(self.seat())) {
+                copy.give_to(user, user)?;
+            }
+            self.copy = Some(copy);
         }
-        self.empty_folders()?;
+        self.empty_folders(room)?;
         if let Some(copy) = &mut self.copy {
             copy.reset(&contents.0)?;
         }
@@ -174,6 +211,11 @@ impl Place {
 
     fn tmp(&self) -> PathBuf {
         self.dir.join("tmp")
+    }
+
+    /// A home of the command's own, where it cannot have the person's.
+    fn home(&self) -> PathBuf {
+        self.dir.join("home")
     }
 
     /// Where what a command writes is kept, if not in memory.
@@ -225,7 +267,7 @@ impl Place {
                 // The copy lies inside the person's checkout and has no repository of its own: without this, a `git`
                 // in it would find theirs, and `git reset --hard` is what agents do.
                 env.push(("GIT_CEILING_DIRECTORIES".to_owned(), self.dir.to_string_lossy().into_owned()));
-                (process::Sandbox::None, self.tree())
+                (self.fence(room, &mut env), self.tree())
             }
         };
         env.extend(environment);
@@ -287,6 +329,26 @@ impl Place {
         Ok(Ran { ending, usage, left })
     }
 
+    /// A fence around this place, and a home inside it; nothing at tier `none`.
+    fn fence(&self, room: &Room, env: &mut Vec<(String, String)>) -> process::Sandbox {
+        let Some(fences) = room.shop.sandbox.fences() else { return process::Sandbox::None };
+        env.retain(|(name, _)| name != "HOME");
+        env.push(("HOME".to_owned(), self.home().to_string_lossy().into_owned()));
+        for (name, value) in fences.environment() {
+            if !env.iter().any(|(known, _)| *known == name) {
+                env.push((name, value));
+            }
+        }
+        let write = vec![self.tree(), self.out(), self.tmp(), self.home()];
+        let read = if self.role == Role::Scorer { vec![self.artifacts()] } else { Vec::new() };
+        process::Sandbox::Fenced(Box::new(fences.fenced(self.seat(), write, read)))
+    }
+
+    fn seat(&self) -> SeatId {
+        // A candidate and its scorer take turns, so they may share a user.
+        SeatId { is_desk: self.role == Role::Agent, number: self.number }
+    }
+
     fn view(&self, standard: &Standard) -> Result<process::Sandbox, Trouble> {
         let fault = |error: GitError| Trouble::Loss(Loss::Fault { what: describe(&error) });
         let disk = self.layer();
@@ -300,10 +362,8 @@ impl Place {
             Role::Agent => Phase::Agent,
             Role::Scorer => Phase::Score { artifacts: &artifacts },
         };
-        // A candidate and its scorer take turns, so they may share a user.
-        let seat = SeatId { is_desk: self.role == Role::Agent, number: self.number };
         let mtime = clock::now().0 / 1000;
-        Ok(process::Sandbox::View(Box::new(standard.view(phase, seat, &self.contents, mtime, &disk))))
+        Ok(process::Sandbox::View(Box::new(standard.view(phase, self.seat(), &self.contents, mtime, &disk))))
     }
 }
 

@@ -63,6 +63,7 @@ fn segment(baseline: &Contents) -> SegmentFacts {
         guards: Vec::new(),
         assurance: "cooperative".into(),
         sandbox: "none".into(),
+        inputs: None,
     }
 }
 
@@ -274,8 +275,8 @@ fn a_ledger_of_format_1_0_is_read_verified_and_written() {
     let events = [Event { at: Timestamp(9), what: What::StopRequested { hurry: false } }];
     append(&mut ledger, &mut state, &events, &[]).unwrap();
     verify_ledger(dir.path()).unwrap();
-    // From now on it may hold what an older engine does not know, and must not be written by one.
+    drop(ledger);
     let db = rusqlite::Connection::open(dir.path().join("ledger.db")).unwrap();
     let format: String = db.query_row("SELECT value FROM meta WHERE name = 'format'", [], |row| row.get(0)).unwrap();
-    assert_eq!(format, FormatVersion::CURRENT.to_string());
+    assert_eq!(format, FormatVersion::CURRENT.to_string(), "an older engine must not write to it any more");
 }

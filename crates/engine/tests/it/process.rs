@@ -483,13 +483,15 @@ in_both_containments! {
         let null = File::open("/dev/null").unwrap();
         ask(&ours, b"not json", &[]);
         ask(&ours, &[b' '; 100_000], &[]);
+        let start = br#"{"Start":{"kind":"None","network":"Full","limits":{"memory":null,"processes":null,"disk":null}}}"#;
         ask(&ours, b"\"Start\"", &[]);
+        ask(&ours, start, &[]);
         ask(&ours, b"\"Hold\"", &[]);
-        ask(&ours, b"\"Start\"", &[null.as_fd(); 4]);
-        ask(&ours, b"\"Start\"", &[null.as_fd(); 5]);
+        ask(&ours, start, &[null.as_fd(); 4]);
+        ask(&ours, start, &[null.as_fd(); 5]);
         ask(&ours, b"\"Hold\"", &[null.as_fd(); 20]);
         let (control, init_end) = socket_pair();
-        ask(&ours, b"\"Start\"", &[null.as_fd(), init_end.as_fd(), null.as_fd(), null.as_fd(), null.as_fd()]);
+        ask(&ours, start, &[null.as_fd(), init_end.as_fd(), null.as_fd(), null.as_fd(), null.as_fd()]);
         drop(init_end);
         let mut answer = String::new();
         let mut packet = [0; 1000];

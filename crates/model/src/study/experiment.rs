@@ -89,6 +89,16 @@ impl Experiment {
         }
     }
 
+    /// Whether anything of it was run, or is running.
+    pub(super) fn has_begun(&self) -> bool {
+        self.in_flight > 0 || !self.trials.is_empty() || !self.guards.is_empty()
+    }
+
+    /// Whether its agent was stopped and has to be asked again.
+    pub(super) fn is_unasked(&self) -> bool {
+        !self.asked && self.content.is_none() && self.failure.is_none()
+    }
+
     /// The scores of its successful trials, in order.
     pub fn scores(&self) -> Vec<f64> {
         self.trials.iter().filter_map(Trial::score).collect()
@@ -100,7 +110,7 @@ impl Experiment {
     /// for a deterministic metric, whose trials are all the same.
     pub fn level(&self) -> Tally {
         let of = |wanted: fn(Purpose) -> bool| {
-            let chosen = self.trials.iter().filter(|trial| wanted(trial.purpose));
+            let chosen = self.trials.iter().filter(|trial| trial.purpose != Purpose::Check && wanted(trial.purpose));
             Tally::of(chosen.filter_map(Trial::score))
         };
         let fair = of(|purpose| matches!(purpose, Purpose::Baseline | Purpose::Remeasure));

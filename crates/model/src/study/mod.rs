@@ -1,5 +1,7 @@
 //! The study as a pure state machine: `next_step` says what to do, `apply` learns what happened.
 
+mod ask;
+mod end;
 mod experiment;
 mod need;
 mod row;

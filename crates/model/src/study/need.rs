@@ -212,7 +212,10 @@ impl Study {
 
     fn champion_number(&self, name: &str) -> Option<f64> {
         let trials = &self.state.champion()?.trials;
-        let values = trials.iter().filter_map(|trial| trial.measurement.number(name));
+        let values = trials
+            .iter()
+            .filter(|trial| trial.purpose != Purpose::Check)
+            .filter_map(|trial| trial.measurement.number(name));
         crate::stats::Tally::of(values.map(Score::get)).mean()
     }
 }

@@ -7,6 +7,7 @@ use super::row::Running;
 use crate::event::{Event, Judged, Loss, Proposed, Purpose, RunFacts, SegmentFacts, StopReason, What};
 use crate::id::{ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
 use crate::judge::Noise;
+use crate::measure::Measurement;
 use crate::stats::Tally;
 use crate::tuner::{Outcome, Tried};
 use crate::units::{Millis, Timestamp};
@@ -40,6 +41,8 @@ pub struct State {
     /// Time spent in earlier runs.
     pub(super) past_wall: Millis,
     pub(super) total_since_keep: SinceKeep,
+    /// The last run ended because the champion broke, and nothing has given a number since.
+    pub(super) champion_failed: bool,
     last_at: Timestamp,
     touched: BTreeSet<ExperimentId>,
 }
@@ -58,6 +61,10 @@ pub struct Run {
     pub(super) exhausted: Option<String>,
     pub(super) engine_errors_in_a_row: u32,
     pub(super) last_engine_error: String,
+    /// Experiments in a row whose own run broke, since the last one that gave a number or the last check.
+    pub(super) broken_in_a_row: Vec<ExperimentId>,
+    /// What the champion gave when it was last checked.
+    pub(super) check: Option<Measurement>,
     pub(super) since_keep: SinceKeep,
 }
 
@@ -88,7 +95,12 @@ impl State {
             }
             What::SegmentOpened(facts) => self.open_segment(facts, at),
             What::RunStarted(facts) => self.start_run(facts, at),
-            What::RunStopped { reason } => self.stopped = Some(reason.clone()),
+            What::RunStopped { reason } => {
+                if matches!(reason, StopReason::ChampionFailed { .. }) {
+                    self.blame_the_machine();
+                }
+                self.stopped = Some(reason.clone());
+            }
             What::StopRequested { hurry } => {
                 if let Some(run) = &mut self.run {
                     run.stopping = Some(*hurry || run.stopping == Some(true));
@@ -118,6 +130,15 @@ impl State {
             What::TrialFinished { trial, measurement, .. } => {
                 let Some((running, (_, seed))) = self.running.remove(trial) else { return };
                 let purpose = running.purpose;
+                if measurement.metric.is_some() {
+                    self.champion_failed = false;
+                }
+                if let Some(run) = self.run.as_mut().filter(|_| purpose == Purpose::Check) {
+                    run.check = Some(measurement.clone());
+                    if measurement.metric.is_some() {
+                        run.broken_in_a_row.clear();
+                    }
+                }
                 self.with_any(running.experiment, |found| {
                     found.in_flight = found.in_flight.saturating_sub(1);
                     found.faults = 0;
@@ -157,6 +178,13 @@ impl State {
             What::Unknown => {}
         }
         self.last_at = self.last_at.max(at);
+    }
+
+    /// Whether a model had a part in what would run: it wrote something that was kept, or that is still open. Text
+    /// stays a model's when others edit it further.
+    pub fn is_model_written(&self) -> bool {
+        let by_hand = ["", "person", crate::spec::AgentKind::Tuner.name()];
+        self.standing.values().chain(self.open.values()).any(|found| !by_hand.contains(&found.agent.as_str()))
     }
 
     /// What a run that ended without a word left behind, as the losses that the next one records.
@@ -277,6 +305,9 @@ impl State {
 
     /// Whatever was in flight belonged to an engine that is gone.
     fn start_run(&mut self, facts: &RunFacts, at: Timestamp) {
+        if let Some(segment) = self.segment.as_mut().filter(|_| !facts.sandbox.is_empty()) {
+            segment.sandbox.clone_from(&facts.sandbox);
+        }
         if let Some(run) = &self.run {
             self.past_wall.0 += self.last_at.since(run.started_at).0;
         }
@@ -313,6 +344,8 @@ impl State {
             exhausted: None,
             engine_errors_in_a_row: 0,
             last_engine_error: String::new(),
+            broken_in_a_row: Vec::new(),
+            check: None,
             since_keep: SinceKeep { run_time: self.past_wall, experiments: 0 },
         });
     }
@@ -343,6 +376,15 @@ impl State {
         experiment.judged_metric = *metric;
         experiment.estimate = *estimate;
         self.count(*verdict, reason, at);
+        if let Some(run) = &mut self.run {
+            let gave_a_number = experiment.trials.iter().any(|trial| trial.measurement.metric.is_some());
+            match verdict.group() {
+                Group::Broken => run.broken_in_a_row.push(*id),
+                // Where nothing was run there is nothing to learn of the machine.
+                _ if gave_a_number => run.broken_in_a_row.clear(),
+                _ => {}
+            }
+        }
         let repeats = Tally::of(experiment.scores());
         if repeats.squares() > 0.0 && !id.is_baseline() && self.standing_levels().all(|group| group.squares() == 0.0) {
             self.scattered.get_or_insert(repeats);
@@ -380,6 +422,15 @@ impl State {
                 self.leaving.insert(*id, experiment);
             }
         }
+    }
+
+    /// What broke together with the champion keeps its verdict, but may be tried again.
+    fn blame_the_machine(&mut self) {
+        self.champion_failed = true;
+        let Some(run) = &mut self.run else { return };
+        let broken = std::mem::take(&mut run.broken_in_a_row);
+        self.contents.retain(|_, id| !broken.contains(id));
+        self.tried.retain(|id, _| !broken.contains(id));
     }
 
     fn count(&mut self, verdict: Verdict, reason: &Reason, at: Timestamp) {

@@ -1,18 +1,12 @@
 //! What to do next, decided from the state alone.
 
 use super::Study;
-use super::need::{Need, is_hopeless, judged};
+use super::need::{Need, is_hopeless};
 use crate::event::{Purpose, Scope, StopReason, What};
 use crate::id::{CommitId, ExperimentId, Seed, Slot, TrialId};
 use crate::judge::Noise;
-use crate::spec::{Limit, Patience, When};
-use crate::units::{Millis, Score, Timestamp};
-use crate::verdict::{Reason, Verdict};
-
-/// After so many failed attempts in a row nobody is at home.
-const FAILED_ATTEMPTS: u32 = 10;
-/// After so many experiments in a row that we ourselves broke, something is wrong with the machine.
-const ENGINE_ERRORS: u32 = 3;
+use crate::spec::{Limit, Patience};
+use crate::units::{Millis, Timestamp};
 
 /// One thing to do. Its event is made durable before it is done.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,13 +73,14 @@ impl Study {
         if let Some(reason) = self.over(now) {
             return self.idle().then_some(Step::Stop(reason));
         }
-        // What is open is judged before a run ends for want of a gain, an idea or a reason to go on.
+        // What is open is judged before a run ends for want of a gain or of an idea. At its goal nothing new begins.
         let enough = self.enough(now);
-        if let Some(step) = self.next_work(enough.is_none()) {
+        let begins = !matches!(enough, Some(StopReason::Target { .. }));
+        if let Some(step) = self.next_work(begins, enough.is_none()) {
             return Some(step);
         }
         match enough {
-            Some(reason) => (self.idle() && self.open_ones() == 0).then_some(Step::Stop(reason)),
+            Some(reason) => self.idle().then_some(Step::Stop(reason)),
             None => self.finished(),
         }
     }
@@ -116,20 +111,6 @@ impl Study {
         .min()
     }
 
-    /// The baseline's failure, which ends a run: there is nothing to compare with.
-    pub fn baseline_failure(&self) -> Option<(Verdict, Reason)> {
-        let baseline = self.state.open.get(&ExperimentId::BASELINE)?;
-        let broken = baseline.trials.iter().find_map(|trial| self.broken(&trial.measurement));
-        let unguarded = || baseline.trials.iter().find_map(|trial| self.missing_number(&trial.measurement));
-        let refused = || {
-            [When::First, When::BeforeKeep].into_iter().find_map(|when| match self.guard_need(baseline, when) {
-                Some(Need::Verdict(judged)) => Some((judged.verdict, judged.reason)),
-                _ => None,
-            })
-        };
-        broken.or_else(unguarded).or_else(refused)
-    }
-
     fn next_verdict(&self) -> Option<Step> {
         self.in_scope().find_map(|experiment| match self.need(experiment) {
             Need::Verdict(judged) => Some(Step::Judge(judged)),
@@ -137,45 +118,35 @@ impl Study {
         })
     }
 
-    /// A trial, a guard or a question, where there is a free slot for it.
-    fn next_work(&self, may_ask: bool) -> Option<Step> {
-        let slot = self.free_slot()?;
-        let in_order = self.in_scope().map(|experiment| (experiment.id, self.need(experiment)));
-        // What is nearest to its verdict first: a slot that confirms ends an experiment.
-        let mut first_ask = None;
-        for (id, need) in in_order {
-            match need {
-                Need::Trial(purpose) => return Some(self.trial(id, purpose, slot)),
-                Need::Guard(guard) => return Some(Step::RunGuard { experiment: id, guard, slot }),
-                Need::Agent => first_ask = first_ask.or(Some(id)),
-                Need::Patience | Need::Verdict(_) => {}
-            }
+    /// A trial or a guard where there is a free slot for it, or a question.
+    fn next_work(&self, begins: bool, asks: bool) -> Option<Step> {
+        let slot = self.free_slot();
+        if self.is_in_doubt() {
+            return self.check(slot?);
         }
+        let evaluation = slot.and_then(|slot| self.next_evaluation(slot, begins));
+        evaluation.or_else(|| if asks { self.next_question(slot.is_some()) } else { None })
+    }
+
+    fn next_evaluation(&self, slot: Slot, begins: bool) -> Option<Step> {
+        let evaluate = |experiment: &super::Experiment| match self.need(experiment) {
+            Need::Trial(purpose) => Some(self.trial(experiment.id, purpose, slot)),
+            Need::Guard(guard) => Some(Step::RunGuard { experiment: experiment.id, guard, slot }),
+            Need::Agent | Need::Patience | Need::Verdict(_) => None,
+        };
         if !self.state.calibrated() {
-            return self.more_calibration(slot);
+            let baseline = self.in_scope().find(|open| open.id.is_baseline()).and_then(evaluate);
+            return baseline.or_else(|| self.more_calibration(slot));
         }
-        if let Some(step) = self.remeasure(slot) {
-            return Some(step);
-        }
-        if !may_ask {
-            return None;
-        }
-        if let Some(id) = first_ask {
-            return self.ask(id);
-        }
-        let run = self.state.run.as_ref()?;
-        let Scope::Loop { experiments } = run.facts.scope else { return None };
-        let places = self.in_scope().filter(|open| !open.id.is_baseline()).count() as u64;
-        let wanted = [
-            experiments.map(|n| n.saturating_sub(run.counted)),
-            self.left_by_limits(),
-            Some(u64::from(run.facts.slots)),
-        ];
-        let wanted = wanted.into_iter().flatten().min()?;
-        if places >= wanted {
-            return None;
-        }
-        self.ask(ExperimentId(self.state.next_experiment))
+        // An earlier run may have left more open than this one is to bring to a verdict.
+        let in_flight = self.candidates().filter(|open| open.in_flight > 0).count() as u64;
+        let may_count = self.left().is_none_or(|left| in_flight < left);
+        let open = || self.candidates().filter(|_| may_count);
+        // What is nearest to its verdict first: a slot that confirms ends an experiment. Then the level that all
+        // others are compared with, for there may always be a proposal waiting.
+        let begun = open().filter(|open| open.has_begun()).find_map(evaluate);
+        let new = || open().filter(|open| begins && !open.has_begun()).find_map(evaluate);
+        begun.or_else(|| self.remeasure(slot)).or_else(new)
     }
 
     fn trial(&self, experiment: ExperimentId, purpose: Purpose, slot: Slot) -> Step {
@@ -190,6 +161,13 @@ impl Study {
             .then(|| self.trial(ExperimentId::BASELINE, Purpose::Baseline, slot))
     }
 
+    /// The champion once more: if it breaks too, something happened to the machine or the data.
+    fn check(&self, slot: Slot) -> Option<Step> {
+        let champion = self.state.champion()?;
+        let is_running = self.state.running.values().any(|(running, _)| running.purpose == Purpose::Check);
+        (!is_running).then(|| self.trial(champion.id, Purpose::Check, slot))
+    }
+
     /// A new champion gets one more trial, so that its level does not rest on the run that confirmed it.
     fn remeasure(&self, slot: Slot) -> Option<Step> {
         let champion = self.state.champion()?;
@@ -199,17 +177,17 @@ impl Study {
         (due && !is_hopeless(champion)).then(|| self.trial(champion.id, Purpose::Remeasure, slot))
     }
 
-    fn ask(&self, experiment: ExperimentId) -> Option<Step> {
-        let parent = self.state.champion()?.commit.clone()?;
-        Some(Step::Ask { experiment, agent: self.spec.agent.kind.name().to_owned(), parent })
-    }
-
     /// The experiments this run works on: for one proposal of a person, that one and the baseline.
-    fn in_scope(&self) -> impl Iterator<Item = &super::Experiment> {
+    pub(super) fn in_scope(&self) -> impl Iterator<Item = &super::Experiment> {
         let run = self.state.run.as_ref();
         let only = run.filter(|run| run.facts.scope == Scope::One).map(|run| run.first_experiment);
         let mine = move |id: ExperimentId| id.is_baseline() || only.is_none_or(|first| id.0 >= first);
         self.state.open.values().filter(move |open| mine(open.id))
+    }
+
+    /// Whether something could be tried right now.
+    pub fn has_free_slot(&self) -> bool {
+        self.free_slot().is_some()
     }
 
     fn free_slot(&self) -> Option<Slot> {
@@ -224,118 +202,10 @@ impl Study {
         (0..slots).map(Slot).find(|slot| !taken.contains(slot))
     }
 
-    fn idle(&self) -> bool {
+    pub(super) fn idle(&self) -> bool {
         self.state.running.is_empty()
             && self.state.guarding.is_empty()
             && self.state.open.values().all(|open| !open.asked)
-    }
-
-    /// Nothing new starts; what runs may finish; then the run ends.
-    fn interrupted(&self) -> Option<Step> {
-        if !self.idle() {
-            return None;
-        }
-        let run = self.state.run.as_ref()?;
-        // The person who waited for this one verdict has left.
-        let mine = |open: &&super::Experiment| run.facts.scope == Scope::One && !open.id.is_baseline();
-        match self.in_scope().find(mine) {
-            Some(open) => Some(Step::Judge(judged(open, Verdict::Interrupted, Reason::Interrupted, None))),
-            None => Some(Step::Stop(StopReason::Interrupted)),
-        }
-    }
-
-    /// Why nothing new may start, if so.
-    fn over(&self, now: Timestamp) -> Option<StopReason> {
-        let run = self.state.run.as_ref()?;
-        if let Some((verdict, reason)) = self.baseline_failure() {
-            return Some(StopReason::BaselineFailed { verdict, reason });
-        }
-        if run.engine_errors_in_a_row >= ENGINE_ERRORS {
-            return Some(StopReason::EngineErrors { last: run.last_engine_error.clone() });
-        }
-        if let Some(baseline) = self.state.open.get(&ExperimentId::BASELINE).filter(|open| is_hopeless(open)) {
-            return Some(StopReason::EngineErrors { last: baseline.last_fault.clone() });
-        }
-        let (night, total) = (self.spec.limits.night, self.spec.limits.total);
-        if run.facts.scope == Scope::One {
-            None
-        } else if night.wall.is_some_and(|wall| now.since(run.started_at) >= wall) {
-            Some(StopReason::NightWall)
-        } else if total.wall.is_some_and(|wall| self.state.run_time(now) >= wall) {
-            Some(StopReason::TotalWall)
-        } else {
-            None
-        }
-    }
-
-    /// Why nobody is to be asked any more, if so. What is open goes on.
-    fn enough(&self, now: Timestamp) -> Option<StopReason> {
-        let run = self.state.run.as_ref()?;
-        if run.facts.scope == Scope::One {
-            return None;
-        }
-        if let Some(what) = &run.exhausted {
-            return Some(StopReason::NothingToTry { what: what.clone() });
-        }
-        if run.failed_in_a_row >= FAILED_ATTEMPTS {
-            let last = run.last_failure.clone();
-            return Some(StopReason::FailedAttempts { in_a_row: run.failed_in_a_row, last });
-        }
-        if let Some(level) = self.target_reached() {
-            return Some(StopReason::Target { level });
-        }
-        let (night, total) = (self.spec.limits.night, self.spec.limits.total);
-        let patience = |limit: Option<Patience>, since: super::state::SinceKeep| match limit {
-            Some(Patience::Time(span)) => self.state.run_time(now).0.saturating_sub(since.run_time.0) >= span.0,
-            Some(Patience::Experiments(n)) => since.experiments >= n,
-            None => false,
-        };
-        let too_long =
-            patience(night.no_gain_for, run.since_keep) || patience(total.no_gain_for, self.state.total_since_keep);
-        too_long.then_some(StopReason::NoGain)
-    }
-
-    /// Experiments that a run would still bring to their verdict: those with a proposal.
-    fn open_ones(&self) -> usize {
-        self.in_scope().filter(|open| !open.id.is_baseline() && open.content.is_some()).count()
-    }
-
-    fn target_reached(&self) -> Option<f64> {
-        let target = self.spec.metric.target.map(Score::get)?;
-        let champion = self.state.champion()?;
-        let level = champion.level().mean()?;
-        self.spec.metric.goal.reached(level, target).then_some(level)
-    }
-
-    /// How many more experiments the limits of the night and of the study leave.
-    fn left_by_limits(&self) -> Option<u64> {
-        let run = self.state.run.as_ref()?;
-        let left = |limit: Option<u64>, done: u64| limit.map(|limit| limit.saturating_sub(done));
-        let night = left(self.spec.limits.night.experiments, run.counted);
-        let total = left(self.spec.limits.total.experiments, self.state.counts.counted);
-        [night, total].into_iter().flatten().min()
-    }
-
-    /// The end of a run that did all it may: nothing in flight, nothing open, nothing left to ask.
-    fn finished(&self) -> Option<Step> {
-        let run = self.state.run.as_ref()?;
-        let open = self.in_scope().next().is_some();
-        if open || !self.idle() || !self.state.calibrated() {
-            return None;
-        }
-        let reached = |limit: Option<u64>, done: u64| limit.is_some_and(|limit| done >= limit);
-        let reason = match run.facts.scope {
-            Scope::One => (self.state.next_experiment > run.first_experiment).then_some(StopReason::Done)?,
-            Scope::Loop { experiments } if reached(experiments, run.counted) => StopReason::Done,
-            Scope::Loop { .. } if reached(self.spec.limits.night.experiments, run.counted) => {
-                StopReason::NightExperiments
-            }
-            Scope::Loop { .. } if reached(self.spec.limits.total.experiments, self.state.counts.counted) => {
-                StopReason::TotalExperiments
-            }
-            Scope::Loop { .. } => return None,
-        };
-        Some(Step::Stop(reason))
     }
 
     /// A fresh seed for every trial, from the study's own: 31 bits, so that every language's generator takes it.

@@ -41,7 +41,6 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
     for line in term::separation(session.opened.study.spec(), session.opened.found.tier) {
         session.say(line);
     }
-    session.say(&term::header_line(&session.opened.study.spec().metric.name));
     let slots = session.opened.study.spec().slots;
     let first = session.opened.study.state().next_experiment();
     let offer = Offer { contents, description: args.message.clone() };

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, locate};
-use overnight_engine::open::OnDirty;
+use overnight_engine::open::{OnDirty, Opened};
 use overnight_engine::process::leave_terminal;
 use overnight_model::event::{Scope, StopReason};
+use overnight_model::spec::{AgentKind, Tier};
 
 use super::session::{Ended, Session, exit_of};
 use crate::args::{Place, Run};
@@ -28,6 +29,7 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     }
     let on_dirty = if args.snapshot { OnDirty::Snapshot } else { OnDirty::Refuse };
     let session = Session::open(site, "overnight run", on_dirty, args.sandbox, !args.no_tui)?;
+    refuse_weak_tier(&session.opened, args.sandbox)?;
     let spec = session.opened.study.spec();
     let slots = args.slots.unwrap_or(spec.slots);
     let (study, metric, agent) = (&spec.study, &spec.metric, spec.agent.kind.name());
@@ -43,7 +45,6 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     for line in term::separation(spec, session.opened.found.tier) {
         session.say(line);
     }
-    session.say(&term::header_line(&metric.name));
     let study = study.clone();
     let Ended { reason, summary } = session.run(Scope::Loop { experiments: args.experiments }, slots, None)?;
     if let Some(summary) = &summary {
@@ -60,10 +61,33 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     Ok(exit_of(&reason))
 }
 
+/// Code that a model wrote does not run on a tier below the one that was asked for, unless a person says so by name.
+fn refuse_weak_tier(opened: &Opened, accepted: Option<Tier>) -> Outcome<()> {
+    let (spec, state, found) = (opened.study.spec(), opened.study.state(), &opened.found);
+    let is_models = spec.agent.kind != AgentKind::Tuner || state.is_model_written();
+    if !is_models || found.tier >= spec.sandbox.min || accepted == Some(found.tier) {
+        return Ok(());
+    }
+    let (min, tier) = (spec.sandbox.min.name(), found.tier.name());
+    let mut error = CliError::new(
+        Exit::Refused,
+        format!("this machine gives the sandbox `{tier}`, and what a model wrote needs `{min}`"),
+    );
+    error.causes.extend(found.reasons.iter().cloned());
+    let what = match found.tier {
+        Tier::None => "to run it with your own rights all the same",
+        _ => "to run it on this tier all the same",
+    };
+    Err(error.hint(format!("{what}: overnight run --sandbox {tier}")))
+}
+
 /// The next sensible step.
 fn next(reason: &StopReason, study: &str, begun: bool) -> String {
     match reason {
         StopReason::BaselineFailed { .. } => "next       overnight show baseline".to_owned(),
+        StopReason::ChampionFailed { .. } => {
+            "next       overnight show champion, mend what broke, then overnight run".to_owned()
+        }
         StopReason::FailedAttempts { .. } => {
             "next       overnight log, then overnight show N for what the agent said".to_owned()
         }

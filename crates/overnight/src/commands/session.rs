@@ -14,6 +14,7 @@ use overnight_engine::worker::{Local, Message, Shop};
 use overnight_engine::workspace::{FileKind, GitError, ObjectId, UserRepo};
 use overnight_engine::{clock, process};
 use overnight_model::event::{RunFacts, Scope, StopReason, What};
+use overnight_model::proposal::Contents;
 use overnight_model::spec::Tier;
 use overnight_model::study::Summary;
 use overnight_model::{Event, Millis, State};
@@ -47,6 +48,13 @@ impl Session {
         let keeper = Keeper::fork().map_err(|error| CliError::from(Fault::from(error)))?;
         let me = Holder { pid: std::process::id(), what: what.to_owned(), dir: site.dir.clone() };
         let opened = open::open(&site, &me, on_dirty, |dir, layer| sandbox::find(&keeper, dir, layer, tier))?;
+        if let Some(wanted) = tier.filter(|wanted| opened.found.tier < *wanted) {
+            let found = opened.found.tier.name();
+            let message = format!("this machine gives the sandbox `{found}`, not `{}`", wanted.name());
+            let mut error = CliError::new(Exit::Refused, message);
+            error.causes.extend(opened.found.reasons.iter().cloned());
+            return Err(error.hint(format!("leave out --sandbox, or accept it: --sandbox {found}")));
+        }
         // Whatever this engine starts keeps the lock until it is gone, even when the engine is killed.
         keeper.hold(opened.lock.as_fd()).map_err(Fault::from)?;
         let live = Live::new(live);
@@ -63,7 +71,7 @@ impl Session {
     /// Runs the loop to its end.
     pub(crate) fn run(self, scope: Scope, slots: u32, offer: Option<Offer>) -> Outcome<Ended> {
         let Session { site, opened, keeper, live } = self;
-        let Opened { study, ledger, user, store, lock, baseline, mut opening, contents, found, .. } = opened;
+        let Opened { study, ledger, user, store, lock, baseline, mut opening, contents, found, inputs, .. } = opened;
         let spec = study.spec().clone();
         let run = study.state().run.as_ref().map_or(1, |run| run.facts.run + 1);
         opening.push(What::RunStarted(RunFacts {
@@ -90,8 +98,18 @@ impl Session {
             environment: &environment,
             slots,
             executables: executables(&user, baseline).map_err(Fault::from)?,
+            inputs_fingerprint: inputs.clone(),
         };
-        let walls = Sandbox::set_up(&found, &wanted, &user, baseline).map_err(Fault::from)?;
+        let surface = Contents(
+            spec.surface
+                .paths()
+                .map(|path| Ok((path.to_owned(), user.read(baseline, path)?)))
+                .collect::<Result<_, GitError>>()
+                .map_err(Fault::from)?,
+        );
+        let say = |text: &str| live.say(&crate::ui::printable(text));
+        let walls = Sandbox::set_up(&found, &wanted, (&user, baseline), &keeper, &surface, &say)?;
+        live.say(&term::header_line(&spec.metric.name));
         let scorer = spec.evaluate.score.as_ref().map_or(Millis(0), |score| score.kill);
         let kill = Millis(spec.evaluate.kill.0 + scorer.0);
         let shop = Shop {
@@ -103,6 +121,7 @@ impl Session {
             baseline,
             environment,
             sandbox: Arc::new(walls),
+            inputs,
         };
         let machine = Local::new(shop, store);
         watch_signals(machine.inbox(), live.clone(), kill)?;
@@ -141,6 +160,7 @@ pub(crate) fn exit_of(reason: &StopReason) -> Exit {
         | StopReason::TotalExperiments
         | StopReason::NoGain
         | StopReason::FailedAttempts { .. }
+        | StopReason::ChampionFailed { .. }
         | StopReason::NothingToTry { .. } => Exit::Stopped,
     }
 }
@@ -151,6 +171,12 @@ fn show(live: &Live, event: &Event, state: &State) {
         What::Judged(judged) => {
             if let Some(row) = state.row(judged.experiment) {
                 live.say(&term::row_line(&row));
+            }
+        }
+        What::BranchAdvanced { experiment, from, .. } => {
+            let parent = state.find(*experiment).and_then(|kept| kept.parent.as_ref());
+            if let Some(note) = term::undoes(parent, from.as_ref()) {
+                live.say(&format!("note: experiment {experiment} was {note}"));
             }
         }
         What::Asked { experiment, agent, .. } => live.now(&format!("experiment {experiment}: {agent} is thinking")),

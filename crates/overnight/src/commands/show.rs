@@ -40,6 +40,11 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         return Ok(Exit::Done);
     }
     let mut lines = head(&row, reader.summary()?.map_or("metric".to_owned(), |summary| summary.metric));
+    let from = events.iter().find_map(|stored| match &stored.event.what {
+        What::BranchAdvanced { from, .. } => from.as_ref(),
+        _ => None,
+    });
+    lines.extend(term::undoes(row.parent.as_ref(), from).map(|note| format!("  note        {note}")));
     lines.extend(trial_lines(&events));
     if !diff.is_empty() {
         lines.push(String::new());
@@ -143,6 +148,7 @@ fn purpose_name(purpose: Purpose) -> &'static str {
         Purpose::Screen => "screen",
         Purpose::Confirm => "confirm",
         Purpose::Remeasure => "remeasure",
+        Purpose::Check => "check",
     }
 }
 

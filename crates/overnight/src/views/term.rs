@@ -5,7 +5,7 @@ use overnight_model::event::StopReason;
 use overnight_model::spec::{Assurance, Check, Spec, Tier};
 use overnight_model::study::{Row, Summary};
 use overnight_model::units::short_number;
-use overnight_model::{ExperimentId, Goal, Timestamp, Verdict};
+use overnight_model::{CommitId, ExperimentId, Goal, Timestamp, Verdict};
 
 /// How far the numbers can be trusted, in one line.
 pub(crate) fn trust(assurance: &str, sandbox: &str, seeds: u32) -> String {
@@ -102,6 +102,15 @@ pub(crate) fn counts(summary: &Summary) -> String {
     }
 }
 
+/// A keep that was made from an older champion takes the place of the newer one, whose change it does not have.
+pub(crate) fn undoes(parent: Option<&CommitId>, champion: Option<&CommitId>) -> Option<String> {
+    let (parent, champion) = (parent?, champion?);
+    (parent != champion).then(|| {
+        let (parent, champion) = (parent.short(), champion.short());
+        format!("made from {parent}, kept in place of {champion}: what was kept between them is not in it")
+    })
+}
+
 /// Baseline, champion and noise.
 pub(crate) fn standing(summary: &Summary) -> Vec<String> {
     let metric = &summary.metric;
@@ -142,6 +151,9 @@ pub(crate) fn stop_sentence(reason: &StopReason) -> String {
         StopReason::NothingToTry { what } => format!("stopped: {what}"),
         StopReason::BaselineFailed { verdict, reason } => {
             format!("stopped: the baseline failed ({}): {reason}", verdict.name())
+        }
+        StopReason::ChampionFailed { verdict, reason } => {
+            format!("stopped: the champion itself no longer runs ({}): {reason}", verdict.name())
         }
         StopReason::EngineErrors { last } => {
             format!("stopped: the engine failed three times in a row; the last: {last}")

@@ -13,7 +13,7 @@ echo thinking aloud; echo; echo "less by one"; echo
     std::fs::create_dir(&briefs).unwrap();
     repo.write("agent.sh", &agent.replace("$BRIEFS", briefs.to_str().unwrap()));
     repo.write("program.md", "Try less.\n");
-    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"").commit("an agent");
+    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"\nahead = 0").commit("an agent");
     repo.run(3);
     let text = std::fs::read_to_string(briefs.join("0")).unwrap();
     assert_eq!(
@@ -29,7 +29,8 @@ echo thinking aloud; echo; echo "less by one"; echo
             "baseline",
             "champion",
             "noise_sd",
-            "recent"
+            "recent",
+            "open"
         ]
     );
     let brief: Json = serde_json::from_str(&text).unwrap();
@@ -38,7 +39,7 @@ echo thinking aloud; echo; echo "less by one"; echo
     let expected = serde_json::json!({
         "study": "main", "experiment": 1, "metric": "loss", "goal": "min", "budget_seconds": 10.0,
         "surface": ["knobs.py"], "program": "Try less.\n", "baseline": standing, "champion": standing,
-        "noise_sd": 0.0, "recent": [],
+        "noise_sd": 0.0, "recent": [], "open": [],
     });
     assert_eq!(brief, expected);
     let last: Json = serde_json::from_str(&std::fs::read_to_string(briefs.join("2")).unwrap()).unwrap();
@@ -52,6 +53,54 @@ echo thinking aloud; echo; echo "less by one"; echo
           "reason": "better by 1, twice the same", "metric": 0.0, "gain": 1.0 },
     ]);
     assert_eq!(last["recent"], recent);
+    repo.assert_sound();
+}
+
+/// Each trial ends only when the agent has answered for the next experiment, or the run wants no more.
+#[test]
+fn the_next_proposal_is_made_while_a_trial_runs_and_its_agent_knows_of_it() {
+    let repo = Repo::new();
+    let answers = repo.beside("answers");
+    std::fs::create_dir(&answers).unwrap();
+    let agent = r#"cat > "$TMPDIR/brief"; n=$(ls "$ANSWERS" | wc -l)
+echo "x = $((n + 10))" > knobs.py; echo "idea $n" > "$OVERNIGHT_NOTE"
+mv "$TMPDIR/brief" "$ANSWERS/$n"
+"#;
+    let gate = r#"n=$(sed -n "s/^x = //p" knobs.py)
+test "$n" -lt 10 || test "$n" -ge 12 || until test -e "$ANSWERS/$((n - 9))"; do sleep 0.02; done
+"#;
+    let told = |script: &str| script.replace("$ANSWERS", answers.to_str().unwrap());
+    repo.write("agent.sh", &told(agent)).write("score.sh", &format!("{}{}", told(gate), repo.read("score.sh")));
+    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"").commit("an agent");
+    repo.run(3);
+    let not_better = |n: u64| ("discarded".to_owned(), format!("worse by {n}"));
+    assert_eq!(repo.verdicts(), [not_better(45), not_better(60), not_better(77)]);
+    let second: Json = serde_json::from_str(&std::fs::read_to_string(answers.join("1")).unwrap()).unwrap();
+    assert_eq!(second["open"], serde_json::json!([{ "experiment": 1, "description": "idea 0" }]));
+    assert_eq!(second["recent"], serde_json::json!([]));
+    assert_eq!(std::fs::read_dir(&answers).unwrap().count(), 3, "nobody is asked for a fourth");
+    repo.assert_sound();
+}
+
+/// The second answer is given while the first is being measured, from the champion of that moment.
+#[test]
+fn a_keep_that_was_made_from_an_older_champion_says_what_is_not_in_it() {
+    let repo = Repo::new();
+    let (first, second) = (repo.beside("first"), repo.beside("second"));
+    let agent = "if test -e FIRST; then sed -i 's/x = 5/x = 3/' knobs.py; touch SECOND
+else sed -i 's/x = 5/x = 4/' knobs.py; touch FIRST; fi; echo less\n";
+    let gate = "until grep -q 'x = 5' knobs.py || test -e SECOND; do sleep 0.02; done\n";
+    let told =
+        |script: &str| script.replace("FIRST", first.to_str().unwrap()).replace("SECOND", second.to_str().unwrap());
+    repo.write("agent.sh", &told(agent)).write("score.sh", &format!("{}{}", told(gate), repo.read("score.sh")));
+    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"").commit("an agent");
+    let commit = |name: &str| repo.git(&["rev-parse", "--short=10", name]);
+    let ran = repo.run(2);
+    let (from, over) = (commit("main"), commit("overnight/main~1"));
+    let note = format!("made from {from}, kept in place of {over}: what was kept between them is not in it");
+    ran.says(&format!("note: experiment 2 was {note}"));
+    repo.ok(&["show", "2"]).says(&format!("  note        {note}"));
+    assert!(!repo.ok(&["show", "1"]).stdout.contains("  note  "));
     repo.assert_sound();
 }
 
@@ -83,7 +132,7 @@ fn the_note_wins_over_what_was_printed() {
     end of the output of trial 4 (8 bytes in all):
       loss: 1
 
-    trust: cooperative · sandbox none · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds · no holdout
     --- exit code 0
     ");
 }

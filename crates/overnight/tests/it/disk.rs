@@ -92,7 +92,8 @@ fn a_baseline_that_cannot_be_measured_ends_the_run_and_is_measured_again() {
     else {
         return;
     };
-    let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
+    // A layer in memory never fills a disk.
+    let repo = Repo::at(disk.path().canonicalize().unwrap(), None).without_sandbox();
     repo.write("overnight.toml", &Repo::new().read("overnight.toml")).write("knobs.py", "x = 5\n");
     repo.write("score.sh", "head -c 100000000 /dev/zero > big\necho loss: 4\n").commit("base");
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(2), @"
@@ -119,7 +120,8 @@ fn a_trial_that_fills_the_disk_is_told_so_and_the_night_goes_on() {
     let Some(disk) = SmallDisk::mount("disk::a_trial_that_fills_the_disk_is_told_so_and_the_night_goes_on") else {
         return;
     };
-    let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
+    // A layer in memory never fills a disk.
+    let repo = Repo::at(disk.path().canonicalize().unwrap(), None).without_sandbox();
     let study = Repo::new();
     repo.write("overnight.toml", &study.read("overnight.toml")).write("knobs.py", "x = 5\n");
     repo.write("score.sh", "grep -q 5 knobs.py || head -c 100000000 /dev/zero > big || exit 1\necho loss: 4\n");
@@ -150,7 +152,8 @@ fn artifacts_that_fit_on_the_disk_once_and_not_twice_are_too_much() {
     let Some(disk) = SmallDisk::mount("disk::artifacts_that_fit_on_the_disk_once_and_not_twice_are_too_much") else {
         return;
     };
-    let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
+    // A layer in memory never fills a disk.
+    let repo = Repo::at(disk.path().canonicalize().unwrap(), None).without_sandbox();
     let triplet = Repo::new().read("overnight.toml").replace("budget", "score = \"sh judge.sh\"\nbudget");
     repo.write("overnight.toml", &triplet).write("knobs.py", "x = 5\n");
     repo.write("judge.sh", "echo \"loss: $(cat $OVERNIGHT_ARTIFACTS/x)\"\n");

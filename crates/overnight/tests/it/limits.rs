@@ -9,7 +9,7 @@ fn a_limit_of_experiments_is_for_the_night_and_a_total_for_the_study() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(4), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
@@ -19,7 +19,7 @@ fn a_limit_of_experiments_is_for_the_night_and_a_total_for_the_study() {
     champion   loss 0  ([SHORT], experiment 2)
     noise      none seen in 5 repeats
     so far     2 experiments: 1 kept, 1 not better
-    trust: cooperative · sandbox none · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds · no holdout
     stopped: limits.experiments is reached
     next       git log overnight/main · overnight log · overnight show champion
     --- exit code 4
@@ -44,7 +44,7 @@ fn ten_attempts_that_gave_nothing_end_the_run() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui", "--experiments", "50"]).ended(4), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent command · 1 slot
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  agent_error               -            -  the agent ended: exit code 1
@@ -62,7 +62,7 @@ fn ten_attempts_that_gave_nothing_end_the_run() {
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
     so far     0 experiments: 10 not counted
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds · no holdout
     stopped: 10 attempts in a row gave nothing to try; the last: the agent ended: exit code 1
     next       overnight log, then overnight show N for what the agent said
     --- exit code 4
@@ -72,6 +72,67 @@ fn ten_attempts_that_gave_nothing_end_the_run() {
     // The next run begins to count again.
     repo.overnight(&["run", "--no-tui"]).ended(4);
     assert_eq!(repo.log().len(), 21);
+}
+
+#[test]
+fn a_champion_that_no_longer_runs_ends_the_night_before_more_ideas_are_lost() {
+    let repo = Repo::new();
+    let (data, count) = (repo.beside("data"), repo.beside("count"));
+    std::fs::write(&data, "").unwrap();
+    std::fs::write(&count, "").unwrap();
+    // With its second idea the data is gone.
+    let agent = format!(
+        "echo >> {count}; n=$(wc -l < {count}); echo \"x = $((n + 5))\" > knobs.py; echo idea $n\n\
+         test $n != 2 || rm {data}\n",
+        count = count.display(),
+        data = data.display()
+    );
+    let needs = format!("test -e {} || {{ echo the data is gone; exit 1; }}\n", data.display());
+    repo.write("agent.sh", &agent).write("score.sh", &format!("{needs}{}", repo.read("score.sh")));
+    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"\nahead = 0").commit("an agent");
+    insta::assert_snapshot!(repo.overnight(&["run", "--no-tui", "--experiments", "50"]).ended(4), @"
+    --- to people
+    overnight · study main · loss (lower is better) · budget 10s · agent command · 1 slot
+    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+        #  verdict                loss         gain  what (why)
+        0  baseline                  4            -  baseline
+        1  discarded                 9           −5  idea 1 (worse by 5)
+        2  crashed                   -            -  idea 2 (exit code 1)
+        3  crashed                   -            -  idea 3 (exit code 1)
+        4  crashed                   -            -  idea 4 (exit code 1)
+        5  crashed                   -            -  idea 5 (exit code 1)
+        6  crashed                   -            -  idea 6 (exit code 1)
+
+    baseline   loss 4  ([SHORT])
+    champion   loss 4  ([SHORT], the baseline, nothing better yet)
+    noise      none seen in 3 repeats
+    so far     6 experiments: 1 not better, 5 broken
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    stopped: the champion itself no longer runs (crashed): exit code 1
+    next       overnight show champion, mend what broke, then overnight run
+    --- exit code 4
+    ");
+    assert_eq!(repo.log().len(), 7);
+    insta::assert_snapshot!(repo.ok(&["status"]), @"
+    study      main · stopped
+    baseline   loss 4  ([SHORT])
+    champion   loss 4  ([SHORT], the baseline, nothing better yet)
+    noise      none seen in 3 repeats
+    so far     6 experiments: 1 not better, 5 broken
+    last run   stopped: the champion itself no longer runs (crashed): exit code 1
+    trust: cooperative · sandbox none · 3 seeds · no holdout
+    branch     overnight/main · read it with `git log overnight/main`
+    --- exit code 0
+    ");
+    repo.ok(&["show", "champion"]).says("check").says("the data is gone");
+    repo.assert_sound();
+    // Nobody mended it: the next run finds that out before it asks anybody.
+    repo.overnight(&["run", "--no-tui"]).ended(4).says("the champion itself no longer runs");
+    assert_eq!(repo.log().len(), 7);
+    std::fs::write(&data, "").unwrap();
+    repo.run(1);
+    assert_eq!(repo.experiment(7)["verdict"], "discarded");
+    repo.assert_sound();
 }
 
 #[test]
@@ -124,7 +185,7 @@ fn a_surface_without_numbers_leaves_the_tuner_nothing() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(4), @r#"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  agent_error               -            -  the tuner finds nothing left to try in the surface
@@ -133,7 +194,7 @@ fn a_surface_without_numbers_leaves_the_tuner_nothing() {
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
     so far     0 experiments: 1 not counted
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds · no holdout
     stopped: the tuner finds nothing left to try in the surface
     next       name a surface with numbers to tune, or an agent of your own: [agent] use = "command"
     --- exit code 4

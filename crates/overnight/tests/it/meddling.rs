@@ -120,7 +120,7 @@ fn a_study_branch_that_was_deleted_and_collected_comes_back_too() {
         go.display()
     );
     repo.write("agent.sh", agent).write("score.sh", &format!("{gate}{}", repo.read("score.sh")));
-    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"").commit("an agent");
+    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"\nahead = 0").commit("an agent");
     let engine = repo.start(&["run", "--no-tui", "--experiments", "2"]);
     until("the second keep to be measured", || started.exists());
     repo.git(&["branch", "-D", "overnight/main"]);

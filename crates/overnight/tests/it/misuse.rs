@@ -151,7 +151,7 @@ fn trying_what_is_there_already() {
     insta::assert_snapshot!(repo.overnight(&["try", "--from-worktree", "-m", "nothing"]), @"
     --- to people
     taking the surface as it is in the working tree
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  no_change                 -            -  the surface is the champion's

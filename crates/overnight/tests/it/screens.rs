@@ -18,7 +18,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     insta::assert_snapshot!(repo.run(3), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8 (worse by 21)
@@ -29,7 +29,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     champion   loss 0  ([SHORT], experiment 2)
     noise      none seen in 5 repeats
     so far     3 experiments: 1 kept, 2 not better
-    trust: cooperative · sandbox none · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds · no holdout
     done
     next       git log overnight/main · overnight log · overnight show champion
     --- exit code 0
@@ -41,7 +41,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     noise      none seen in 5 repeats
     so far     3 experiments: 1 kept, 2 not better
     last run   done
-    trust: cooperative · sandbox none · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds · no holdout
     branch     overnight/main · read it with `git log overnight/main`
     --- exit code 0
     ");
@@ -52,7 +52,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
         2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
         3  discarded                 1           −1  x 3 → 2 (worse by 1)
     --- to people
-    3 experiments: 1 kept, 2 not better · trust: cooperative · sandbox none · 5 seeds · no holdout
+    3 experiments: 1 kept, 2 not better · trust: cooperative · sandbox standard · 5 seeds · no holdout
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["show", "1"]), @"
@@ -76,7 +76,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     end of the output of trial 3 (9 bytes in all):
       loss: 25
 
-    trust: cooperative · sandbox none · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds · no holdout
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["show", "champion"]), @"
@@ -101,7 +101,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     end of the output of trial 5 (8 bytes in all):
       loss: 0
 
-    trust: cooperative · sandbox none · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds · no holdout
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["show", "baseline"]), @"
@@ -119,7 +119,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     end of the output of trial 2 (8 bytes in all):
       loss: 4
 
-    trust: cooperative · sandbox none · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds · no holdout
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["verify"]), @"
@@ -153,7 +153,7 @@ fn two_runs_one_after_the_other_are_one_study() {
     insta::assert_snapshot!(repo.run(1), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         3  discarded                 1           −1  x 3 → 2 (worse by 1)
 
@@ -161,7 +161,7 @@ fn two_runs_one_after_the_other_are_one_study() {
     champion   loss 0  ([SHORT], experiment 2)
     noise      none seen in 5 repeats
     so far     3 experiments: 1 kept, 2 not better
-    trust: cooperative · sandbox none · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds · no holdout
     done
     next       git log overnight/main · overnight log · overnight show champion
     --- exit code 0
@@ -177,7 +177,7 @@ fn no_experiments_are_the_baseline_alone() {
     insta::assert_snapshot!(repo.run(0), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
 
@@ -185,7 +185,7 @@ fn no_experiments_are_the_baseline_alone() {
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
     so far     0 experiments
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds · no holdout
     done
     next       git log overnight/main · overnight log · overnight show champion
     --- exit code 0
@@ -256,6 +256,8 @@ fn help_fits_on_one_screen() {
           --slots <N>        Run N trials side by side
           --snapshot         Take the working tree as the baseline, uncommitted changes included
           --no-tui           Print plain lines, also on a terminal
+          --sandbox <TIER>   Run at this tier (standard, landlock or none) instead of the strongest, and
+                             accept it
           --detach           Leave the run going in the background; its lines go to
                              .overnight/<study>/run.log
       -C <DIR>               Work on the study in DIR
@@ -272,6 +274,8 @@ fn help_fits_on_one_screen() {
           --from-worktree   Take the surface as it is in the working tree
           --patch <FILE>    Apply a unified diff to the champion's surface
           --file <FILE>     Take the contents of FILE, for a surface of one file
+          --sandbox <TIER>  Run at this tier (standard, landlock or none) instead of the strongest, and
+                            accept it
       -m, --message <IDEA>  The idea in one line
           --json            Print the experiment as `log --json` would
       -C <DIR>              Work on the study in DIR
@@ -288,7 +292,7 @@ fn a_person_tries_ideas_from_the_worktree_from_a_patch_and_from_a_file() {
     insta::assert_snapshot!(repo.ok(&["try", "--from-worktree", "-m", "a little less"]), @"
     --- to people
     taking the surface as it is in the working tree
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
         1  kept                      1           +3  a little less (better by 3, twice the same)
@@ -323,7 +327,7 @@ fn a_person_tries_ideas_from_the_worktree_from_a_patch_and_from_a_file() {
         2  kept                      0           +1  all the way (better by 1, twice the same)
         3  discarded                36          −36  the other way (worse by 36)
     --- to people
-    3 experiments: 2 kept, 1 not better · trust: cooperative · sandbox none · 7 seeds · no holdout
+    3 experiments: 2 kept, 1 not better · trust: cooperative · sandbox standard · 7 seeds · no holdout
     --- exit code 0
     ");
     repo.assert_sound();
@@ -372,7 +376,7 @@ fn a_study_in_a_subfolder_is_found_from_below_and_from_elsewhere() {
     end of the output of trial 5 (8 bytes in all):
       loss: 0
 
-    trust: cooperative · sandbox none · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds · no holdout
     --- exit code 0
     ");
     repo.ok(&["-C", below.to_str().unwrap(), "verify"]);

@@ -14,6 +14,7 @@ hidden = ["score.sh", "labels/**"]
 [agent]
 use = "command"
 command = "sh agent.sh"
+ahead = 0
 "#;
 
 /// Locked, but candidate code is all it runs: what it may do is what this candidate may do.

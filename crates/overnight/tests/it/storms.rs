@@ -121,7 +121,7 @@ fn a_keeper_that_dies_is_named_and_the_run_can_go_on() {
     insta::assert_snapshot!(engine.wait().ended(1), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
     error: the keeper or the job's init ended without a report
     hint: run `overnight run` again: it goes on where it was
@@ -147,7 +147,7 @@ fn an_engine_that_was_killed_is_seen_as_such() {
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
     so far     0 experiments: 1 open
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds · no holdout
     branch     overnight/main · read it with `git log overnight/main`
     --- exit code 0
     ");
@@ -157,7 +157,7 @@ fn an_engine_that_was_killed_is_seen_as_such() {
         0  baseline                  4            -  baseline
         1  open                      -            -  x 5 → 8
     --- to people
-    0 experiments: 1 open · trust: cooperative · sandbox none · 3 seeds · no holdout
+    0 experiments: 1 open · trust: cooperative · sandbox standard · 3 seeds · no holdout
     --- exit code 0
     ");
 }

@@ -59,7 +59,7 @@ fn kept_discarded_no_change_and_duplicate() {
         4  discarded                 4            0  idea 4 (equal to the champion)
         5  kept                      1           +3  idea 5 (better by 3, twice the same)
     --- to people
-    3 experiments: 1 kept, 2 not better, 2 not counted · trust: cooperative · sandbox none · 5 seeds · no holdout
+    3 experiments: 1 kept, 2 not better, 2 not counted · trust: cooperative · sandbox standard · 5 seeds · no holdout
     --- exit code 0
     ");
 }
@@ -117,7 +117,7 @@ fn crashed_and_timed_out() {
     end of the output of trial 3 (10 bytes in all):
       Traceback
 
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds · no holdout
     --- exit code 0
     ");
 }
@@ -208,7 +208,7 @@ fn policy_when_anything_but_the_surface_is_changed() {
     it left a symbolic link in place of `knobs.py`
     it removed `knobs.py`
     it left a folder in place of `knobs.py`
-    it changed `ideas/1`, which is locked
+    it changed `ideas`, which is locked
     it changed `score.sh`, which is locked
     ");
 }
@@ -342,13 +342,13 @@ fn a_baseline_that_fails_ends_the_run_and_can_be_mended() {
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui"]).ended(2), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
-    sandbox none: candidates run as you; only their time, processes and working copy are kept in check
+    sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
 
     baseline   loss not measured yet  ([SHORT])
     noise      unknown so far
     so far     0 experiments
-    trust: cooperative · sandbox none · no repeats yet · no holdout
+    trust: cooperative · sandbox standard · no repeats yet · no holdout
     stopped: the baseline failed (invalid_metric): the output does not give `loss`
     next       overnight show baseline
     --- exit code 2
@@ -364,7 +364,7 @@ fn a_baseline_that_fails_ends_the_run_and_can_be_mended() {
     end of the output of trial 0 (16 bytes in all):
       no numbers here
 
-    trust: cooperative · sandbox none · no repeats yet · no holdout
+    trust: cooperative · sandbox standard · no repeats yet · no holdout
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["status"]), @"
@@ -373,7 +373,7 @@ fn a_baseline_that_fails_ends_the_run_and_can_be_mended() {
     noise      unknown so far
     so far     0 experiments
     last run   stopped: the baseline failed (invalid_metric): the output does not give `loss`
-    trust: cooperative · sandbox none · no repeats yet · no holdout
+    trust: cooperative · sandbox standard · no repeats yet · no holdout
     --- exit code 0
     ");
     repo.write("score.sh", "echo loss: 4\n").commit("mended");

@@ -218,6 +218,14 @@ impl Machine for Simulated {
                     measurement.ending = overnight_model::Ending::Exited { code: 127 };
                     measurement.metric = None;
                 }
+                let rate = setup.faults.outage;
+                if world.outage == 0 && world.referee.calibrated() && world.trouble(rate) {
+                    world.outage = 3 + world.random.below(20);
+                }
+                if world.outage > 0 && world.troubled && loss.is_none() {
+                    world.outage -= 1;
+                    (measurement.ending, measurement.metric) = (overnight_model::Ending::Exited { code: 1 }, None);
+                }
                 let arrival = match loss {
                     Some(loss) => Arrival::TrialLost { trial, experiment, loss },
                     None => Arrival::TrialFinished { trial, experiment, measurement, output, scorer_output: None },

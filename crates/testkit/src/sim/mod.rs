@@ -54,6 +54,7 @@ pub struct Simulation {
     world: Shared,
     lives: u32,
     crashes: u32,
+    outages: u32,
     /// The engine before this one did not end well.
     recovers: bool,
     /// The checkout before anything ran.
@@ -68,6 +69,8 @@ pub struct Report {
     pub verdicts: BTreeMap<&'static str, u64>,
     pub lives: u32,
     pub crashes: u32,
+    /// Runs that ended because the champion itself no longer ran.
+    pub outages: u32,
     pub passed: Passed,
     pub decisions: Vec<Decision>,
     /// The surface that the branch ended with.
@@ -102,7 +105,7 @@ impl Simulation {
         let site = locate(repo.path(), None).expect("the triplet is there");
         let world = Rc::new(RefCell::new(World::new(setup, site.state())));
         let checkout = checkout(&repo);
-        Simulation { repo, site, world, lives: 0, crashes: 0, recovers: false, checkout }
+        Simulation { repo, site, world, lives: 0, crashes: 0, outages: 0, recovers: false, checkout }
     }
 
     /// Kills the engine at one place, and nowhere else.
@@ -139,8 +142,10 @@ impl Simulation {
             self.meddle();
             let mission = self.mission(target - before);
             let ended = self.live(mission);
-            if matches!(ended, Ended::Stopped(StopReason::NothingToTry { .. })) {
-                break;
+            match ended {
+                Ended::Stopped(StopReason::NothingToTry { .. }) => break,
+                Ended::Stopped(StopReason::ChampionFailed { .. }) => self.mend(),
+                _ => {}
             }
             fruitless = if self.world.borrow().referee.counted() > before { 0 } else { fruitless + 1 };
         }
@@ -156,16 +161,23 @@ impl Simulation {
         self.drain();
     }
 
-    /// The last run: no troubles, no limits, nothing new; whatever is open gets its verdict.
+    /// The last runs: no troubles, no limits; whatever is open gets its verdict.
     fn drain(&mut self) {
         let setup = self.world.borrow().setup.clone();
         self.repo.write("overnight.toml", setup.triplet(false));
         self.world.borrow_mut().troubled = false;
-        for _ in 0..3 {
-            match self.live(Mission::Loop { experiments: 0 }) {
-                Ended::Stopped(StopReason::Done) => return,
+        for _ in 0..8 {
+            let experiments = self.world.borrow().referee.open() as u64;
+            match self.live(Mission::Loop { experiments }) {
+                Ended::Stopped(StopReason::Done) if self.world.borrow().referee.open() == 0 => return,
                 Ended::Stopped(reason) => assert!(
-                    matches!(reason, StopReason::NothingToTry { .. } | StopReason::EngineErrors { .. }),
+                    matches!(
+                        reason,
+                        StopReason::Done
+                            | StopReason::NothingToTry { .. }
+                            | StopReason::EngineErrors { .. }
+                            | StopReason::ChampionFailed { .. }
+                    ),
                     "the last run ended with {reason:?}"
                 ),
                 Ended::Fault(fault) => panic!("the last run ended with a fault: {fault}"),
@@ -190,6 +202,15 @@ impl Simulation {
         }
         let experiments = if world.trouble(2) { 1 + world.random.below(left) } else { left };
         Mission::Loop { experiments }
+    }
+
+    /// The owner finds in the morning what broke, more often than not.
+    fn mend(&mut self) {
+        self.outages += 1;
+        let mut world = self.world.borrow_mut();
+        if !world.random.one_in(3) {
+            world.outage = 0;
+        }
     }
 
     /// What the owner of the repository may do between two runs.
@@ -420,6 +441,7 @@ impl Simulation {
             verdicts,
             lives: self.lives,
             crashes: self.crashes,
+            outages: self.outages,
             passed: world.passed,
             decisions,
             champion: user.read(head, "train.py").expect("read the champion"),

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_engine::ledger::ChainHash;
-use overnight_model::event::{Judged, Loss, Purpose, RunFacts};
+use overnight_model::event::{Judged, Loss, Purpose, RunFacts, Scope, StopReason};
 use overnight_model::stats::Tally;
 use overnight_model::study::Summary;
 use overnight_model::verdict::Group;
@@ -38,7 +38,29 @@ pub struct Referee {
     guarding: BTreeMap<(ExperimentId, u32), Slot>,
     trials: BTreeSet<TrialId>,
     slots: u32,
+    /// How many experiments may have counted when this run ends.
+    wanted: Option<u64>,
+    doubt: Doubt,
     pub stopped: bool,
+}
+
+/// Whether the champion still runs, as far as anybody can tell.
+#[derive(Debug, Default)]
+struct Doubt {
+    /// This run is a loop: a person's own try is not held up.
+    loops: bool,
+    /// Experiments in a row whose own run broke.
+    broken: u32,
+    /// What the check of this run said.
+    checked: Option<bool>,
+    /// An earlier run ended because the champion broke.
+    left_broken: bool,
+}
+
+impl Doubt {
+    fn is_open(&self) -> bool {
+        self.loops && (self.broken >= 5 || (self.left_broken && self.checked.is_none()))
+    }
 }
 
 /// One experiment as the referee saw it.
@@ -50,16 +72,23 @@ pub struct Life {
     pub metric: Option<f64>,
     pub trials: Vec<(Purpose, Option<f64>)>,
     pub commit: Option<String>,
+    /// The agent gave nothing to try.
+    failed: bool,
     /// Losses through the engine's own fault, in a row.
     faults: u32,
 }
 
 impl Life {
+    /// Open, and neither asked for nor answered.
+    fn is_idle_question(&self) -> bool {
+        self.verdict.is_none() && !self.asked && self.content.is_none() && !self.failed
+    }
+
     /// The trials that did not choose it, or all where there is no other.
     fn level(&self) -> Tally {
         let of = |all: bool| {
             let fair = |purpose: &Purpose| all || matches!(purpose, Purpose::Baseline | Purpose::Remeasure);
-            let chosen = self.trials.iter().filter(|(purpose, _)| fair(purpose));
+            let chosen = self.trials.iter().filter(|(purpose, _)| *purpose != Purpose::Check && fair(purpose));
             Tally::of(chosen.filter_map(|(_, score)| *score))
         };
         if of(false).n() > 0 { of(false) } else { of(true) }
@@ -109,6 +138,11 @@ impl Referee {
         self.lives.values().filter(|life| life.verdict.is_some_and(Verdict::is_counted)).count() as u64
     }
 
+    /// Experiments without a verdict, the baseline aside.
+    pub fn open(&self) -> usize {
+        self.lives.iter().filter(|(id, life)| !id.is_baseline() && life.verdict.is_none()).count()
+    }
+
     pub fn calibrated(&self) -> bool {
         self.champion.is_some()
     }
@@ -150,8 +184,11 @@ impl Referee {
         self.open_life(experiment)
     }
 
-    fn take_slot(&mut self, slot: Slot) {
+    fn take_slot(&mut self, slot: Slot, experiment: ExperimentId) {
+        let is_candidate = !experiment.is_baseline() && self.champion != Some(experiment);
         assert!(slot.0 < self.slots, "slot {slot} of {}", self.slots);
+        let done = self.wanted.is_some_and(|wanted| self.counted() >= wanted);
+        assert!(!done || !is_candidate, "something is run although as many count as were wanted");
         let taken = self.running.values().map(|(_, slot, _)| slot).chain(self.guarding.values()).any(|s| *s == slot);
         assert!(!taken, "slot {slot} is taken twice");
     }
@@ -175,8 +212,14 @@ impl Referee {
                 let life = Life { commit: Some(facts.baseline.0.clone()), ..Life::default() };
                 self.lives.insert(ExperimentId::BASELINE, life);
             }
-            What::RunStarted(RunFacts { slots, .. }) => {
+            What::RunStarted(RunFacts { slots, scope, .. }) => {
                 self.slots = *slots;
+                self.doubt.loops = *scope != Scope::One;
+                (self.doubt.broken, self.doubt.checked) = (0, None);
+                self.wanted = match scope {
+                    Scope::Loop { experiments } => experiments.map(|n| n + self.counted()),
+                    Scope::One => None,
+                };
                 self.stopped = false;
                 assert!(self.running.is_empty(), "trials of an earlier run were not recorded as lost");
                 assert!(self.guarding.is_empty(), "guards of an earlier run were not recorded as lost");
@@ -186,16 +229,28 @@ impl Referee {
                     baseline.trials.retain(|(_, score)| score.is_some());
                 }
             }
-            What::RunStopped { .. } => self.stopped = true,
+            What::RunStopped { reason } => {
+                self.stopped = true;
+                if matches!(reason, StopReason::ChampionFailed { .. }) {
+                    assert_eq!(self.doubt.checked, Some(false), "the champion was blamed for nothing");
+                    self.doubt.left_broken = true;
+                }
+            }
             What::StopRequested { .. } | What::Unknown => {}
-            What::Asked { experiment, parent, .. } => {
+            What::Asked { experiment, agent, parent } => {
                 assert_eq!(Some(&parent.0), self.branch.as_ref(), "an agent was asked about another than the champion");
                 let life = self.begin(*experiment);
                 assert!(!life.asked && life.content.is_none(), "experiment {experiment} was asked for twice");
                 life.asked = true;
+                if agent != "person" {
+                    self.check_asked(setup);
+                }
             }
             What::AttemptLost { experiment } => self.open_life(*experiment).asked = false,
-            What::AttemptFailed { experiment, .. } => self.open_life(*experiment).asked = false,
+            What::AttemptFailed { experiment, .. } => {
+                let life = self.open_life(*experiment);
+                (life.asked, life.failed) = (false, true);
+            }
             What::Proposed(proposed) => {
                 let life = self.begin(proposed.experiment);
                 assert!(life.content.is_none(), "experiment {} was proposed twice", proposed.experiment);
@@ -205,8 +260,10 @@ impl Referee {
             }
             What::TrialStarted { trial, experiment, purpose, slot, .. } => {
                 assert!(self.trials.insert(*trial), "trial {trial} was started twice");
-                self.take_slot(*slot);
-                let standing = self.champion == Some(*experiment) && *purpose == Purpose::Remeasure;
+                self.take_slot(*slot, *experiment);
+                let again = matches!(purpose, Purpose::Remeasure | Purpose::Check);
+                let standing = self.champion == Some(*experiment) && again;
+                self.check_doubt(*purpose);
                 let life = self.life(*experiment);
                 assert!(life.verdict.is_none() || standing, "a trial for a judged experiment");
                 assert!(experiment.is_baseline() || life.content.is_some(), "a trial of nothing");
@@ -217,6 +274,10 @@ impl Referee {
                 let (owner, _, purpose) = running.unwrap_or_else(|| panic!("trial {trial} is not running"));
                 assert_eq!(owner, *experiment, "trial {trial} belongs to another experiment");
                 let score = measurement.metric.map(Score::get).filter(|_| measurement.ending.succeeded());
+                self.doubt.left_broken &= score.is_none();
+                if purpose == Purpose::Check {
+                    (self.doubt.broken, self.doubt.checked) = (0, Some(score.is_some()));
+                }
                 let life = self.life(*experiment);
                 life.trials.push((purpose, score));
                 life.faults = 0;
@@ -227,7 +288,8 @@ impl Referee {
                 self.lose(*experiment, loss);
             }
             What::GuardStarted { experiment, guard, slot } => {
-                self.take_slot(*slot);
+                self.take_slot(*slot, *experiment);
+                self.check_doubt(Purpose::Screen);
                 self.open_life(*experiment);
                 let before = self.guarding.insert((*experiment, *guard), *slot);
                 assert_eq!(before, None, "guard {guard} of {experiment} runs twice at once");
@@ -253,6 +315,36 @@ impl Referee {
                 self.branch = Some(to.0.clone());
                 self.champion = Some(*experiment);
                 self.life(*experiment).commit = Some(to.0.clone());
+            }
+        }
+    }
+
+    /// A question must be worth its answer: there is a slot for it, or will be, and it may still count.
+    fn check_asked(&self, setup: &Setup) {
+        self.check_doubt(Purpose::Screen);
+        let ahead = if setup.tuner { 0 } else { setup.ahead as usize };
+        let busy = self.running.len() + self.guarding.len();
+        let at_work = self.open() - self.lives.values().filter(|life| life.is_idle_question()).count();
+        let most = self.slots as usize + if busy < self.slots as usize { 0 } else { ahead };
+        assert!(at_work <= most, "{at_work} proposals for {} slots, {busy} of them taken, and {ahead}", self.slots);
+        let over = self.wanted.is_some_and(|wanted| self.counted() + at_work as u64 > wanted);
+        assert!(!over, "an agent was asked for more than can count");
+    }
+
+    /// Before an idea is lost on a machine that broke, the champion has to show that it still runs.
+    fn check_doubt(&self, purpose: Purpose) {
+        assert_ne!(self.doubt.checked, Some(false), "the champion no longer runs, and something was started");
+        let is_check = |(_, _, running): &(ExperimentId, Slot, Purpose)| *running == Purpose::Check;
+        match purpose {
+            Purpose::Check => {
+                assert!(self.doubt.is_open(), "the champion was checked without need");
+                assert!(!self.running.values().any(is_check), "the champion is checked twice at once");
+            }
+            // Where as many count as were wanted, a new champion is still measured again.
+            Purpose::Remeasure => {}
+            _ => {
+                let hopeless = self.champion.is_some_and(|id| self.lives[&id].faults >= 3);
+                assert!(hopeless || !self.doubt.is_open(), "an idea was tried although five in a row broke");
             }
         }
     }
@@ -299,6 +391,11 @@ impl Referee {
         if matches!(verdict, Verdict::Kept | Verdict::Baseline) {
             self.unadvanced = Some(*experiment);
         }
+        match verdict.group() {
+            Group::Broken => self.doubt.broken += 1,
+            _ if life.trials.iter().any(|(_, score)| score.is_some()) => self.doubt.broken = 0,
+            _ => {}
+        }
         let life = self.life(*experiment);
         life.verdict = Some(*verdict);
         life.metric = metric.map(Score::get);
@@ -328,8 +425,7 @@ impl Referee {
             [of(Group::Kept), of(Group::NotBetter), of(Group::Broken), of(Group::Refused), of(Group::NotCounted)];
         assert_eq!(counts, recount, "the summary counts wrongly");
         assert_eq!(summary.experiments, self.counted(), "the summary counts wrongly");
-        let open = self.lives.iter().filter(|(id, life)| !id.is_baseline() && life.verdict.is_none()).count() as u64;
-        assert_eq!(summary.open, open, "the summary miscounts what is open");
+        assert_eq!(summary.open, self.open() as u64, "the summary miscounts what is open");
         assert_eq!(summary.running.len(), self.running.len(), "the summary miscounts what runs");
         assert_eq!(summary.champion.as_ref().map(|level| level.experiment), self.champion);
         assert_eq!(summary.champion.as_ref().map(|level| &level.commit.0), self.branch.as_ref());

@@ -19,6 +19,8 @@ pub struct Setup {
     /// How many experiments must have counted before the study ends.
     pub experiments: u64,
     pub slots: u32,
+    /// Proposals that may be asked for while every slot is taken.
+    pub ahead: u32,
     pub goal: Goal,
     /// The spread of one trial; 0 for a deterministic metric.
     pub noise: f64,
@@ -59,6 +61,8 @@ pub struct Faults {
     pub bad_agent: bool,
     pub bad_candidates: bool,
     pub broken_baseline: bool,
+    /// For a while every evaluation fails, the champion's too.
+    pub outage: u64,
     pub meddling: u64,
     pub packing: bool,
     pub tries: bool,
@@ -78,6 +82,7 @@ impl Setup {
             bad_agent: !random.one_in(4),
             bad_candidates: !random.one_in(4),
             broken_baseline: random.one_in(6),
+            outage: *Random::new(seed ^ 0x007a6e).pick(&[0, 0, 0, 60]),
             meddling: *random.pick(&[0, 20]),
             packing: random.one_in(4),
             tries: random.one_in(2),
@@ -86,6 +91,7 @@ impl Setup {
             seed,
             experiments: 25 + random.below(30),
             slots: 1 + random.below(4) as u32,
+            ahead: *Random::new(seed ^ 0xa4ead).pick(&[0, 1, 1, 3]),
             goal: *random.pick(&[Goal::Min, Goal::Max]),
             noise: *random.pick(&[0.0, 0.0, 0.004, 0.02]),
             min_gain: *random.pick(&[0.0, 0.0, 0.01]),
@@ -117,6 +123,7 @@ impl Setup {
             seed,
             experiments,
             slots: 1,
+            ahead: 0,
             goal: Goal::Min,
             noise,
             min_gain: 0.0,
@@ -164,6 +171,7 @@ impl Setup {
             true => "[agent]\nuse = \"tuner\"\n",
             false => "[agent]\nuse = \"command\"\ncommand = \"./agent\"\n",
         };
+        text += &format!("ahead = {}\n", self.ahead);
         text += match (with_limits, self.limits) {
             (false, _) | (_, Limits::None) => "",
             (_, Limits::NightWall) => "[limits]\nwall = \"15m\"\n",

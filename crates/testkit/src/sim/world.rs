@@ -81,6 +81,8 @@ pub struct World {
     pub passed: Passed,
     /// So many of the next trials fail through a fault of the machine.
     pub bad_spell: u64,
+    /// So many of the next evaluations fail, because something they need is gone.
+    pub outage: u64,
     /// Contents that were proposed before.
     pub past: Vec<Contents>,
     /// Stored by the engine, not yet acknowledged.
@@ -115,6 +117,7 @@ impl World {
             passed: Passed::default(),
             // Some machines are not ready when the study begins.
             bad_spell: if setup.faults.broken_baseline { 4 } else { 0 },
+            outage: 0,
             past: Vec::new(),
             pending: Vec::new(),
             pending_summary: None,

@@ -207,6 +207,40 @@ error: `agent.command` is only for `use = "command"`
 }
 
 #[test]
+fn ahead_is_a_small_whole_number_and_may_be_none() {
+    let refused = |value: &str, problem: &str| {
+        let triplet = format!(
+            r#"
+surface = "train.py"
+metric = {{ name = "val_bpb", goal = "min" }}
+[evaluate]
+run = "python3 train.py"
+budget = "5m"
+[agent]
+ahead = {value}
+"#
+        );
+        let marks = "^".repeat(value.len());
+        let problem = format!(
+            r#"
+error: `agent.ahead` must be {problem}
+  --> overnight.toml:7:9
+   |
+ 7 | ahead = {value}
+   |         {marks}
+"#
+        );
+        assert_refused(&triplet, &problem);
+    };
+    refused("-1", "at least 0");
+    refused("65", "at most 64");
+    refused("99999999999999999999", "at most 64");
+    refused("1.5", "an integer, found a float");
+    refused("\"two\"", "an integer, found a string");
+    refused("true", "an integer, found a boolean");
+}
+
+#[test]
 fn counts_start_at_one() {
     assert_refused(
         r#"

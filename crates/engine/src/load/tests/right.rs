@@ -58,6 +58,7 @@ use = ["command"]
 command = "./propose.sh"
 timeout = "2m"
 network = "none"
+ahead = 3
 
 [sandbox]
 min = "landlock"
@@ -149,6 +150,7 @@ fn every_supported_key_is_read() {
             kind: AgentKind::Command("./propose.sh".to_owned()),
             timeout: Millis::seconds(120),
             network: Network::None,
+            ahead: 3,
         },
         sandbox: SandboxSpec {
             min: Tier::Landlock,
@@ -182,7 +184,7 @@ fn five_lines_are_enough() {
     assert_eq!(spec.program, "program.md");
     assert_eq!(spec.evaluate.kill, Millis::seconds(600));
     let timeout = Millis::seconds(600);
-    assert_eq!(spec.agent, AgentSpec { kind: AgentKind::Tuner, timeout, network: Network::Full });
+    assert_eq!(spec.agent, AgentSpec { kind: AgentKind::Tuner, timeout, network: Network::Full, ahead: 1 });
     assert_eq!(spec.evaluate, Evaluate::new("python3 train.py", Millis::seconds(300)));
     assert_eq!(spec.sandbox, SandboxSpec::default());
     assert_eq!(spec.sandbox.min, Tier::Standard);
@@ -219,7 +221,7 @@ fn every_key_that_is_for_later_is_refused_by_name() {
             refused += 1;
         }
     }
-    assert_eq!(refused, 15);
+    assert_eq!(refused, 14);
 }
 
 /// Text that comes near enough to a real file to reach every reader.

@@ -29,6 +29,9 @@ pub(crate) struct Fence {
     /// Whether TCP may be used at all. No other protocol is seen here: they are the business of
     /// the system call filter.
     pub tcp: bool,
+    /// Whether /dev/shm is this payload's alone. Where it is not, what one trial leaves there is
+    /// read by the next, so it is out of reach; semaphores of the system go with it.
+    pub own_memory: bool,
 }
 
 /// What to do where the kernel lacks a part.
@@ -66,6 +69,9 @@ impl Fence {
         }
         for path in &self.devices {
             ruleset = allow(ruleset, path, DEVICE, Missing::Fail)?;
+        }
+        if self.own_memory {
+            ruleset = allow(ruleset, Path::new("/dev/shm"), SHARED_MEMORY, Missing::PassOver)?;
         }
         for (path, access) in ALWAYS {
             ruleset = allow(ruleset, Path::new(path), *access, Missing::PassOver)?;
@@ -115,7 +121,6 @@ const ALWAYS: &[(&str, BitFlags<AccessFs>)] = &[
     ("/dev/tty", DEVICE),
     ("/dev/ptmx", DEVICE),
     ("/dev/pts", DEVICE),
-    ("/dev/shm", SHARED_MEMORY),
     // Whole, since a rule for /proc/self would hold for this process and for no child of it.
     // Landlock itself hides the memory, environment and descriptors of processes outside.
     ("/proc", SEE),

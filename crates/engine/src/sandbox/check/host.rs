@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{CheckError, Standard};
+use super::CheckError;
 
 pub(super) const LOCKED: &str = "locked file\n";
 
 /// Files that a sandboxed command is not to see, and the tree that it is to see.
-pub(super) fn lay_out(scratch: &Path, standard: &Standard) -> Result<(), CheckError> {
+pub(super) fn lay_out(scratch: &Path, tree: &Path) -> Result<(), CheckError> {
     let make = |path: PathBuf, text: Option<&str>| {
         let made = match text {
             Some(text) => fs::write(&path, text),
@@ -26,9 +26,9 @@ pub(super) fn lay_out(scratch: &Path, standard: &Standard) -> Result<(), CheckEr
     };
     make(scratch.join("checkout"), None)?;
     make(scratch.join("secrets"), None)?;
-    make(standard.locked(), None)?;
+    make(tree.to_owned(), None)?;
     make(canary(scratch), Some("canary\n"))?;
-    make(standard.locked().join("locked"), Some(LOCKED))?;
+    make(tree.join("locked"), Some(LOCKED))?;
     // Readable for everybody: what keeps an attacker away must be the sandbox, not the owner.
     for (path, mode) in [(scratch.to_owned(), 0o755), (scratch.join("secrets"), 0o755), (canary(scratch), 0o644)] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode))

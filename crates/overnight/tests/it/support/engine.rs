@@ -60,13 +60,13 @@ impl Repo {
         Engine { child, stdout, stderr }
     }
 
-    /// Processes of trials and agents of this repository: every one of them is told where its folder is.
+    /// Processes of trials and agents of this repository: every one of them is told a budget, and where its home is.
     pub(crate) fn strays(&self) -> Vec<u32> {
-        let folder = format!("={}/", self.dir().display());
+        let home = format!("HOME={}", self.home().display()).into_bytes();
         let ours = |pid: &u32| {
             let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            let mut all = environ.split(|byte| *byte == 0);
-            all.any(|pair| pair.starts_with(b"TMPDIR") && pair.windows(folder.len()).any(|w| w == folder.as_bytes()))
+            let has = |is: &dyn Fn(&[u8]) -> bool| environ.split(|byte| *byte == 0).any(is);
+            has(&|pair| pair == home) && has(&|pair| pair.starts_with(b"OVERNIGHT_BUDGET_SECONDS="))
         };
         pids().filter(|pid| ours(pid) && is_alive(*pid)).collect()
     }

@@ -1,5 +1,6 @@
 //! A repository in a temporary folder, where nothing of the person who runs the tests is seen.
 
+use std::cell::Cell;
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -23,6 +24,8 @@ echo "loss: $(( (x - 3) * (x - 3) ))"
 /// A repository and an empty home, gone when dropped. Snapshots taken while it lives are masked.
 pub(crate) struct Repo {
     root: PathBuf,
+    /// Whether commands have to reach a file beside the checkout, which no sandbox lets them.
+    reaches_out: Cell<bool>,
     /// `None` where somebody else owns the folder.
     _temp: Option<tempfile::TempDir>,
     _masks: SettingsBindDropGuard,
@@ -68,7 +71,7 @@ impl Repo {
     /// A repository in a folder that is there already.
     pub(crate) fn at(root: PathBuf, temp: Option<tempfile::TempDir>) -> Repo {
         let masks = masks(&root);
-        let repo = Repo { root, _temp: temp, _masks: masks };
+        let repo = Repo { root, reaches_out: Cell::new(false), _temp: temp, _masks: masks };
         fs::create_dir_all(repo.dir()).unwrap();
         fs::create_dir_all(repo.root.join("home")).unwrap();
         repo.git(&["init", "-q", "-b", "main", "."]);
@@ -80,9 +83,22 @@ impl Repo {
         self.root.join("repo")
     }
 
-    /// Beside the checkout, inside the temporary folder.
+    /// Beside the checkout, inside the temporary folder. A command may tell the test something there, so from now on
+    /// they run without a sandbox.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.reaches_out.set(true);
         self.root.join(name)
+    }
+
+    /// From now on commands run without a sandbox.
+    pub(crate) fn without_sandbox(self) -> Repo {
+        self.reaches_out.set(true);
+        self
+    }
+
+    /// The person's home.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root.join("home")
     }
 
     /// The study's own folder.
@@ -134,6 +150,9 @@ impl Repo {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.hermetic(Command::new(env!("CARGO_BIN_EXE_overnight")));
         command.args(args);
+        if self.reaches_out.get() && args.iter().any(|arg| ["run", "try"].contains(arg)) {
+            command.args(["--sandbox", "none"]);
+        }
         command
     }
 

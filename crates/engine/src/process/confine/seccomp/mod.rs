@@ -23,6 +23,8 @@ pub(crate) enum Sockets {
     Own,
     /// With the network of the host, because the study says so: the same families.
     Host,
+    /// The same without any namespace: what programs share by number is not theirs to use.
+    Shared,
     /// Without a namespace and without the network: local sockets of every kind, for a kernel
     /// whose Landlock decides which names they may reach (see [`super::fence::LOCAL_SOCKETS_ABI`]).
     Local,

@@ -158,6 +158,11 @@ pub(super) fn conditional(sockets: Sockets) -> Vec<Conditional> {
         (libc::SYS_ioprio_set, vec![vec![Is(1, INIT)], vec![Is(0, IOPRIO_WHO_USER)]]),
     ];
     refused.extend(refused_sockets(sockets));
+    if matches!(sockets, Sockets::Shared | Sockets::Local | Sockets::Closed) {
+        // Without a namespace these belong to the machine, and outlive the trial that made them.
+        refused
+            .extend([libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open].map(|it| (it, vec![])));
+    }
     refused
 }
 
@@ -172,7 +177,7 @@ fn refused_sockets(sockets: Sockets) -> [Conditional; 2] {
     let local = libc::AF_UNIX as u64;
     let made = match sockets {
         // By list: families such as VSOCK reach past every namespace, and each is kernel code.
-        Sockets::Own | Sockets::Host => vec![
+        Sockets::Own | Sockets::Host | Sockets::Shared => vec![
             [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(family).to_vec(),
             // Looking up names asks for the machine's addresses.
             vec![Is(0, libc::AF_NETLINK as u64), IsNot(2, libc::NETLINK_ROUTE as u64)],

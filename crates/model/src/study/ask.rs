@@ -1,0 +1,49 @@
+//! Whom to ask for a proposal, and how many there may be at once.
+
+use super::{Experiment, Step, Study};
+use crate::event::Scope;
+use crate::id::ExperimentId;
+use crate::spec::AgentKind;
+
+impl Study {
+    /// A question to the agent, for a slot that is free or for the next one that will be.
+    pub(super) fn next_question(&self, slot_is_free: bool) -> Option<Step> {
+        let run = self.state.run.as_ref()?;
+        if run.facts.scope == Scope::One || !self.state.calibrated() {
+            return None;
+        }
+        let unasked = self.candidates().find(|open| open.is_unasked());
+        let taken = self.candidates().filter(|open| !open.is_unasked()).count() as u64;
+        let wanted = match slot_is_free {
+            true => taken < u64::from(run.facts.slots),
+            false => self.asks_ahead(taken),
+        };
+        if !wanted || self.left().is_some_and(|left| taken >= left) {
+            return None;
+        }
+        let experiment = unasked.map_or(ExperimentId(self.state.next_experiment), |open| open.id);
+        let parent = self.state.champion()?.commit.clone()?;
+        Some(Step::Ask { experiment, agent: self.spec.agent.kind.name().to_owned(), parent })
+    }
+
+    /// Whether to have somebody think while every slot is taken.
+    fn asks_ahead(&self, taken: u64) -> bool {
+        // The tuner answers at once; asked ahead, it would only know less.
+        let ahead = match self.spec.agent.kind {
+            AgentKind::Tuner => 0,
+            AgentKind::Command(_) => u64::from(self.spec.agent.ahead),
+        };
+        let waiting = self.candidates().filter(|open| open.in_flight == 0 && !open.is_unasked()).count() as u64;
+        // One that fails is not asked over and over while a trial runs: ten in a row would end the run.
+        let fails = self.state.run.as_ref().is_some_and(|run| run.failed_in_a_row > 0);
+        // Where something is about to be kept, the answer would be about yesterday's champion.
+        let champion_may_move = self.candidates().any(|open| !open.trials.is_empty());
+        let patience = self.patience_left().is_none_or(|left| taken < left);
+        waiting < ahead && !fails && !champion_may_move && patience
+    }
+
+    /// What this run may judge: everything open but the baseline.
+    pub(super) fn candidates(&self) -> impl Iterator<Item = &Experiment> {
+        self.in_scope().filter(|open| !open.id.is_baseline())
+    }
+}
