@@ -1,7 +1,7 @@
 //! The host's side of an attack: what is planted for the attacker to find, and what is looked at afterwards.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
@@ -55,6 +55,24 @@ impl Listeners {
         let name = format!("{token}-{}", std::process::id());
         let local = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
         Ok(Listeners { port: tcp.local_addr()?.port(), _tcp: tcp, _local: local, name })
+    }
+}
+
+/// A file where programs of the host share memory, gone when dropped.
+pub(super) struct InSharedMemory(pub(super) PathBuf);
+
+impl InSharedMemory {
+    pub(super) fn plant() -> InSharedMemory {
+        let path = PathBuf::from(format!("/dev/shm/overnight-check-{}", std::process::id()));
+        // Where there is no such folder there is nothing to be read.
+        let _ = File::create_new(&path).and_then(|mut file| file.write_all(b"canary\n"));
+        InSharedMemory(path)
+    }
+}
+
+impl Drop for InSharedMemory {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
     }
 }
 

@@ -46,7 +46,9 @@ pub(super) fn try_all(ring: &Ring<'_>) -> Result<Vec<Wall>, CheckError> {
     if ring.is_apart() {
         walls.push(locked_file(ring)?);
     }
+    let shared = host::InSharedMemory::plant();
     let apart = [
+        plain(ring, "shared memory of others", &format!("read {}", shared.0.display()))?,
         locks(ring, SHARED, "locks on shared files")?,
         own_devices(locks(ring, "/dev/null", "locks on devices")?),
         own_devices(locks_felt(ring, "/dev/null", "lock-input", "locks on standard input")?),
