@@ -20,7 +20,7 @@ use overnight_model::spec::{
 };
 use overnight_model::units::Goal;
 
-use super::{Found, Phase, SeatId, Standard, Wanted, find};
+use super::{Fences, Found, Phase, SeatId, Standard, Wanted, find};
 use crate::process::{Ending, Job, Keeper, KeeperError, Sandbox, Stdin};
 use crate::workspace::{self, GitError};
 
@@ -28,6 +28,8 @@ use crate::workspace::{self, GitError};
 const MEMORY: u64 = 96 << 20;
 const DISK: u64 = 8 << 20;
 const PROCESSES: u32 = 48;
+
+const SEAT: SeatId = SeatId { is_desk: false, number: 0 };
 
 /// An attack takes milliseconds; one that is held by being ignored takes its three seconds.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -84,8 +86,10 @@ pub enum CheckError {
 pub fn check(keeper: &Keeper, scratch: &Path, program: &Path, tier: Option<Tier>) -> Result<Checked, CheckError> {
     let found = find(keeper, scratch, spec::Layer::Auto, tier);
     let walls = match found.tier {
-        Tier::Standard | Tier::Strong => walls::try_all(&Ring::set_up(keeper, scratch, program, found.layer)?)?,
-        Tier::Landlock | Tier::None => walls::none(),
+        Tier::Standard | Tier::Strong | Tier::Landlock => {
+            walls::try_all(&Ring::set_up(keeper, scratch, program, &found)?)?
+        }
+        Tier::None => walls::none(),
     };
     let raise = raise::raise(&found);
     let (memory, processes) = match found.tier {
@@ -98,9 +102,14 @@ pub fn check(keeper: &Keeper, scratch: &Path, program: &Path, tier: Option<Tier>
 /// Where attacks are carried out: a sandbox as a study would have it, and a host to be attacked.
 struct Ring<'a> {
     keeper: &'a Keeper,
-    standard: Standard,
+    kind: Kind,
     program: &'a Path,
     scratch: &'a Path,
+}
+
+enum Kind {
+    Standard(Box<Standard>),
+    Landlock(Box<Fences>),
 }
 
 /// How an attack ended, and its last words.
@@ -110,12 +119,7 @@ struct Attacked {
 }
 
 impl<'a> Ring<'a> {
-    fn set_up(
-        keeper: &'a Keeper,
-        scratch: &'a Path,
-        program: &'a Path,
-        layer: spec::Layer,
-    ) -> Result<Ring<'a>, CheckError> {
+    fn set_up(keeper: &'a Keeper, scratch: &'a Path, program: &'a Path, found: &Found) -> Result<Ring<'a>, CheckError> {
         let (state, checkout) = (scratch.join("state"), scratch.join("checkout"));
         let spec = spec(program);
         let wanted = Wanted {
@@ -129,9 +133,61 @@ impl<'a> Ring<'a> {
             executables: Vec::new(),
             inputs_fingerprint: None,
         };
-        let standard = Standard::plan(&wanted, layer)?;
-        host::lay_out(scratch, &standard)?;
-        Ok(Ring { keeper, standard, program, scratch })
+        let kind = match found.tier {
+            Tier::Landlock => Kind::Landlock(Box::new(Fences::plan(&wanted))),
+            _ => Kind::Standard(Box::new(Standard::plan(&wanted, found.layer)?)),
+        };
+        let ring = Ring { keeper, kind, program, scratch };
+        host::lay_out(scratch, &ring.tree())?;
+        if let Some(user) = ring.user() {
+            let tree = ring.tree();
+            std::os::unix::fs::chown(&tree, Some(user), Some(user))
+                .map_err(|source| CheckError::Scratch { path: tree, source })?;
+        }
+        Ok(ring)
+    }
+
+    /// Where the attacked tree is on the host.
+    fn tree(&self) -> PathBuf {
+        match &self.kind {
+            Kind::Standard(standard) => standard.locked(),
+            Kind::Landlock(_) => self.scratch.join("tree"),
+        }
+    }
+
+    /// Who attacks, where the tree has to be theirs.
+    fn user(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Standard(_) => None,
+            Kind::Landlock(fences) => fences.user(SEAT),
+        }
+    }
+
+    fn is_apart(&self) -> bool {
+        matches!(self.kind, Kind::Standard(_))
+    }
+
+    /// Whether what is written is in memory, with an end of its own.
+    fn has_room_of_its_own(&self) -> bool {
+        matches!(&self.kind, Kind::Standard(standard) if standard.in_memory())
+    }
+
+    fn sandbox(&self) -> Result<(Sandbox, PathBuf), CheckError> {
+        let standard = match &self.kind {
+            Kind::Standard(standard) => standard,
+            Kind::Landlock(fences) => {
+                let fenced = fences.fenced(SEAT, vec![self.tree()], Vec::new());
+                return Ok((Sandbox::Fenced(Box::new(fenced)), self.tree()));
+            }
+        };
+        let layer = self.scratch.join("layer");
+        if !standard.in_memory() {
+            workspace::wipe(&layer)?;
+            workspace::empty(&layer)?;
+        }
+        let contents = Contents(vec![("surface".to_owned(), b"surface\n".to_vec())]);
+        let view = standard.view(Phase::Run, SEAT, &contents, 0, &layer);
+        Ok((Sandbox::View(Box::new(view)), standard.tree().to_owned()))
     }
 
     /// Carries one attack out.
@@ -140,17 +196,10 @@ impl<'a> Ring<'a> {
     }
 
     fn shell(&self, command: &str) -> Result<Attacked, CheckError> {
-        let layer = self.scratch.join("layer");
-        if !self.standard.in_memory() {
-            workspace::wipe(&layer)?;
-            workspace::empty(&layer)?;
-        }
-        let seat = SeatId { is_desk: false, number: 0 };
-        let contents = Contents(vec![("surface".to_owned(), b"surface\n".to_vec())]);
-        let view = self.standard.view(Phase::Run, seat, &contents, 0, &layer);
+        let (sandbox, cwd) = self.sandbox()?;
         let job = Job {
             command: command.to_owned(),
-            cwd: self.standard.tree().to_owned(),
+            cwd,
             env: vec![
                 ("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned()),
                 ("OVERNIGHT_ATTACK".to_owned(), self.token()),
@@ -158,7 +207,7 @@ impl<'a> Ring<'a> {
             stdin: Stdin::Null,
             deadline: DEADLINE,
             grace: Duration::ZERO,
-            sandbox: Sandbox::View(Box::new(view)),
+            sandbox,
         };
         let mut said = Vec::new();
         let report = self.keeper.start(&job)?.wait(|_, bytes| said.extend_from_slice(bytes))?;

@@ -1,7 +1,7 @@
 //! The host's side of an attack: what is planted for the attacker to find, and what is looked at afterwards.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{CheckError, Standard};
+use super::CheckError;
 
 pub(super) const LOCKED: &str = "locked file\n";
 
 /// Files that a sandboxed command is not to see, and the tree that it is to see.
-pub(super) fn lay_out(scratch: &Path, standard: &Standard) -> Result<(), CheckError> {
+pub(super) fn lay_out(scratch: &Path, tree: &Path) -> Result<(), CheckError> {
     let make = |path: PathBuf, text: Option<&str>| {
         let made = match text {
             Some(text) => fs::write(&path, text),
@@ -26,9 +26,9 @@ pub(super) fn lay_out(scratch: &Path, standard: &Standard) -> Result<(), CheckEr
     };
     make(scratch.join("checkout"), None)?;
     make(scratch.join("secrets"), None)?;
-    make(standard.locked(), None)?;
+    make(tree.to_owned(), None)?;
     make(canary(scratch), Some("canary\n"))?;
-    make(standard.locked().join("locked"), Some(LOCKED))?;
+    make(tree.join("locked"), Some(LOCKED))?;
     // Readable for everybody: what keeps an attacker away must be the sandbox, not the owner.
     for (path, mode) in [(scratch.to_owned(), 0o755), (scratch.join("secrets"), 0o755), (canary(scratch), 0o644)] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode))
@@ -55,6 +55,24 @@ impl Listeners {
         let name = format!("{token}-{}", std::process::id());
         let local = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
         Ok(Listeners { port: tcp.local_addr()?.port(), _tcp: tcp, _local: local, name })
+    }
+}
+
+/// A file where programs of the host share memory, gone when dropped.
+pub(super) struct InSharedMemory(pub(super) PathBuf);
+
+impl InSharedMemory {
+    pub(super) fn plant() -> InSharedMemory {
+        let path = PathBuf::from(format!("/dev/shm/overnight-check-{}", std::process::id()));
+        // Where there is no such folder there is nothing to be read.
+        let _ = File::create_new(&path).and_then(|mut file| file.write_all(b"canary\n"));
+        InSharedMemory(path)
+    }
+}
+
+impl Drop for InSharedMemory {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
     }
 }
 

@@ -13,6 +13,8 @@ pub(super) fn raise(found: &Found) -> Option<String> {
     let tried = found.reasons.join("; ");
     Some(match found.tier {
         Tier::Strong => return None,
+        // It was asked for by name.
+        Tier::Landlock | Tier::None if found.reasons.is_empty() => return None,
         Tier::Standard => "strong: limits held by control groups are not yet supported".to_owned(),
         _ if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") => {
             "standard: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0".to_owned()

@@ -1,4 +1,4 @@
-//! The walls of the tier `standard`, each with the attack that it has to stand.
+//! The walls of a tier, each with the attack that it has to stand.
 
 use std::fs::{self, File};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,6 @@ pub(super) fn try_all(ring: &Ring<'_>) -> Result<Vec<Wall>, CheckError> {
     let mut walls = vec![
         plain(ring, "a file outside", &format!("read {canary} /proc/1/root{canary} {}", state.display()))?,
         plain(ring, "folders of the system", "write /usr /usr/bin /etc /etc/passwd /dev /proc /sys /")?,
-        locked_file(ring)?,
         plain(ring, "settings of the kernel", "sysctl")?,
         plain(ring, "the host's network", &format!("connect {}", listeners.port))?,
         plain(ring, "sockets by name", &format!("abstract '{}'", listeners.name))?,
@@ -42,13 +41,22 @@ pub(super) fn try_all(ring: &Ring<'_>) -> Result<Vec<Wall>, CheckError> {
         plain(ring, "dangerous system calls", "calls")?,
         plain(ring, "new namespaces", "namespaces")?,
         plain(ring, "privileges", "privileges")?,
+        daemon(ring)?,
+    ];
+    if ring.is_apart() {
+        walls.push(locked_file(ring)?);
+    }
+    let shared = host::InSharedMemory::plant();
+    let apart = [
+        plain(ring, "shared memory of others", &format!("read {}", shared.0.display()))?,
         locks(ring, SHARED, "locks on shared files")?,
         own_devices(locks(ring, "/dev/null", "locks on devices")?),
         own_devices(locks_felt(ring, "/dev/null", "lock-input", "locks on standard input")?),
         locks(ring, "/sys/devices/system/cpu/online", "locks on the kernel's files")?,
         watched(ring)?,
-        daemon(ring)?,
     ];
+    let why = "everybody sees the same files at this tier";
+    walls.extend(apart.map(|wall| if ring.is_apart() { wall } else { not_claimed(wall, why) }));
     for (what, attack) in [
         ("memory", "memory"),
         ("memory of a process that hides", "memory-hidden"),
@@ -59,7 +67,8 @@ pub(super) fn try_all(ring: &Ring<'_>) -> Result<Vec<Wall>, CheckError> {
     }
     let segments = ring.attack(&format!("memory-segments {}", MEMORY * 2))?;
     let segments = refused_or("shared segments of memory", segments, &Ending::OutOfMemory);
-    walls.push(if is_root() { segments } else { not_claimed(segments, "only root or a control group can limit them") });
+    let root = is_root() && ring.is_apart();
+    walls.push(if root { segments } else { not_claimed(segments, "only root or a control group can limit them") });
     let files = ring.attack(&format!("memory-files {}", MEMORY * 2))?;
     walls.push(not_claimed(
         refused_or("files in memory", files, &Ending::OutOfMemory),
@@ -70,8 +79,11 @@ pub(super) fn try_all(ring: &Ring<'_>) -> Result<Vec<Wall>, CheckError> {
         walls.push(refused_or(what, attacked, &Ending::TooManyProcesses));
     }
     let disk = limit("disk", ring.attack(&format!("disk {}", DISK * 2))?, &Ending::LayerFull);
-    let in_memory = ring.standard.in_memory();
-    walls.push(if in_memory { disk } else { not_claimed(disk, "a layer on the disk has the disk's own end") });
+    walls.push(if ring.has_room_of_its_own() {
+        disk
+    } else {
+        not_claimed(disk, "a layer on the disk has the disk's own end")
+    });
     walls.push(refused_or("a file without end", ring.attack(&format!("sparse {}", DISK * 2))?, &Ending::LayerFull));
     Ok(walls)
 }
@@ -125,7 +137,7 @@ fn is_root() -> bool {
 fn locked_file(ring: &Ring<'_>) -> Result<Wall, CheckError> {
     let what = "a locked file";
     let Attacked { said, .. } = ring.shell("rm -f locked; echo forged > locked; chmod 777 . ..; cat locked")?;
-    let path = ring.standard.locked().join("locked");
+    let path = ring.tree().join("locked");
     Ok(match fs::read_to_string(&path) {
         Ok(text) if text == host::LOCKED => {
             Wall { what, stood: Stood::Held, how: "only its own copy changed".to_owned() }

@@ -6,7 +6,7 @@ use overnight_engine::clock::Stopwatch;
 use overnight_model::spec::{Assurance, Tier};
 
 use super::fixture::{Fixture, Host};
-use super::list::{ATTACKS, Attack, Want, candidate};
+use super::list::{Attack, Want, attacks, candidate, want};
 use crate::error::Outcome;
 
 /// One attack at one level and one tier: what it had to come to, and what it came to.
@@ -32,7 +32,7 @@ pub(crate) fn in_one_study(root: &Path, host: &Host, level: Assurance, tier: Tie
     let folder = root.join(format!("{}-{}-{part}", level.name(), tier.name()));
     let fixture = Fixture::make(folder, host, level, tier)?;
     let mut cells = Vec::new();
-    let attacks = ATTACKS.iter().filter_map(|attack| match want(attack, level, tier) {
+    let attacks = attacks().filter_map(|attack| match want(attack, level, tier) {
         Want::Verdict(wanted) => Some((attack, wanted)),
         Want::Said(_) | Want::Skip => None,
     });
@@ -122,24 +122,11 @@ pub(crate) fn on_disk(root: &Path, host: &Host, tier: Tier) -> Outcome<Vec<Cell>
     let change = |triplet: String| triplet.replace("[sandbox]\n", "[sandbox]\nlayer = \"disk\"\n");
     let fixture = Fixture::make_with(root.join("on-disk"), host, level, tier, &[], change)?;
     let mut cells = Vec::new();
-    for attack in ATTACKS.iter().filter(|attack| ON_DISK.contains(&attack.name)) {
+    for attack in attacks().filter(|attack| ON_DISK.contains(&attack.name)) {
         if let Want::Verdict(wanted) = want(attack, level, tier) {
             let cell = carry_out(&fixture, attack, level, wanted, false)?;
             cells.push(Cell { attack: format!("{} (on disk)", cell.attack), ..cell });
         }
     }
     Ok(cells)
-}
-
-fn want(attack: &Attack, level: Assurance, tier: Tier) -> Want {
-    // Only root can make devices that are a trial's own; `check --machine` says so to others.
-    if attack.name == "locks-through-standard-input" && !rustix::process::getuid().is_root() {
-        return Want::Skip;
-    }
-    match (level, tier) {
-        (Assurance::Separated, Tier::None) => attack.bare_separated,
-        (Assurance::Separated, _) => attack.separated,
-        (_, Tier::None) => attack.bare_cooperative,
-        _ => attack.cooperative,
-    }
 }

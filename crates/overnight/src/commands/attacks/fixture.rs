@@ -120,10 +120,11 @@ impl Fixture {
         Ok(fixture)
     }
 
-    /// The real home, for tools that are kept there. For studies that are not attacked.
-    pub(crate) fn with_real_home(mut self) -> Fixture {
-        self.environment.retain(|(name, _)| name != "HOME");
-        self.environment.extend(allowed_environment().into_iter().filter(|(name, _)| name == "HOME"));
+    /// Tools of the system before those of the person, whose home is not there.
+    pub(crate) fn with_system_tools(mut self) -> Fixture {
+        for (_, path) in self.environment.iter_mut().filter(|(name, _)| name == "PATH") {
+            *path = format!("/usr/local/bin:/usr/bin:/bin:{path}");
+        }
         self
     }
 

@@ -3,6 +3,8 @@
 //! A candidate that gets what it must not have answers with the prize and wins: `kept` is the attacker's success.
 //! Where the level or the tier promises nothing against it, that the engine says so is what is asserted.
 
+use overnight_model::spec::{Assurance, Tier};
+
 /// What must come of an attack.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Want {
@@ -39,8 +41,42 @@ const fn attack(name: &'static str, script: &'static str, wants: [Want; 4]) -> A
     Attack { name, script, cooperative, separated, bare_cooperative, bare_separated }
 }
 
-/// Forging the number, files and code, leaks, and the engine itself, in this order.
-pub(crate) const ATTACKS: &[Attack] = &[
+/// Every attack there is.
+pub(crate) fn attacks() -> impl Iterator<Item = &'static Attack> {
+    FORGERIES.iter().chain(BREAKS)
+}
+
+/// What must come of an attack at a level and a tier.
+pub(crate) fn want(attack: &Attack, level: Assurance, tier: Tier) -> Want {
+    // Only root can make devices that are a trial's own; `check --machine` says so to others.
+    if attack.name == "locks-through-standard-input" && !rustix::process::getuid().is_root() {
+        return Want::Skip;
+    }
+    if tier == Tier::Landlock && ON_OWN_ROOT_ONLY.contains(&attack.name) {
+        return Want::Skip;
+    }
+    // How a number is read is the same on every tier.
+    let is_bare = tier == Tier::None || tier == Tier::Landlock && FORGERIES.iter().any(|it| it.name == attack.name);
+    match (level, is_bare) {
+        (Assurance::Separated, true) => attack.bare_separated,
+        (Assurance::Separated, false) => attack.separated,
+        (_, true) => attack.bare_cooperative,
+        (_, false) => attack.cooperative,
+    }
+}
+
+/// What is promised only where a trial has a root of its own; `check --machine` says so.
+const ON_OWN_ROOT_ONLY: [&str; 6] = [
+    "locks-of-others",
+    "locks-through-standard-input",
+    "locks-on-kernel-files",
+    "others-left-something",
+    "artifact-folder-moved",
+    "disk",
+];
+
+/// Forging the number.
+const FORGERIES: &[Attack] = &[
     attack("metric-beside", "echo 'loss: 0'", [INVALID, DISCARDED, INVALID, DISCARDED]),
     attack(
         "metric-instead",
@@ -83,7 +119,10 @@ pub(crate) const ATTACKS: &[Attack] = &[
     attack("evaluator-redefined", "test() { return 0; }", [KEPT, INVALID, KEPT, SKIP]),
     attack("fewer-answers", "answers='1 0 1 1'", [CRASHED, INVALID, SKIP, INVALID]),
     attack("odd-answers", "answers='1 0 1 1 nan 0 1e999 0'", [DISCARDED, INVALID, SKIP, SKIP]),
-    // Files, code and environment.
+];
+
+/// Files and code, leaks, and the engine itself, in this order.
+const BREAKS: &[Attack] = &[
     attack(
         "evaluator-rewritten",
         "echo 'echo loss: 0; exit' > new; mv new evaluate.sh; echo 'echo loss: 0' > score.sh",
@@ -187,7 +226,9 @@ done",
     ),
     attack(
         "history-read",
-        "for found in \"$ATTACK_REPO/.git\" \"$ATTACK_REPO/.overnight\"; do test -e \"$found\" && got_through; done",
+        "for found in \"$ATTACK_REPO/.git\" \"$ATTACK_REPO/.overnight\"; do
+ls \"$found\" > /dev/null 2>&1 && got_through
+done",
         [DISCARDED, DISCARDED, KEPT, KEPT],
     ),
     attack(

@@ -32,6 +32,9 @@ use crate::ui;
 /// What one worker does at a time.
 type Work<'a> = Box<dyn FnOnce() -> Outcome<Vec<Cell>> + Send + 'a>;
 
+/// What was not tried, and why.
+type NotRun = (String, String);
+
 const LEVELS: [Assurance; 2] = [Assurance::Cooperative, Assurance::Separated];
 
 /// Side by side, so that waiting for deadlines costs nothing.
@@ -47,12 +50,13 @@ pub(crate) fn attacks(as_json: bool) -> Outcome<Exit> {
         let found = sandbox::find(&keeper, scratch.path(), Layer::Auto, Some(tier));
         match found.tier == tier {
             true => tiers.push(tier),
-            false => not_run.push((tier, found.reasons.join("; "))),
+            false => not_run.push((format!("tier {}", tier.name()), found.reasons.join("; "))),
         }
     }
     drop(keeper);
     let (host, _open) = host::open(scratch.path(), program()?)?;
-    let cells = carry_out(&scratch, &host, &tiers)?;
+    let (cells, more) = carry_out(&scratch, &host, &tiers)?;
+    not_run.extend(more);
     let failed = cells.iter().filter(|cell| cell.problem.is_some()).count();
     match as_json {
         true => ui::data(&object(&cells, &not_run).to_string()),
@@ -61,8 +65,11 @@ pub(crate) fn attacks(as_json: bool) -> Outcome<Exit> {
     Ok(if failed == 0 { Exit::Done } else { Exit::Unsound })
 }
 
-fn carry_out(scratch: &Scratch, host: &Host, tiers: &[Tier]) -> Outcome<Vec<Cell>> {
+/// All cells, and what could not be tried with the reason.
+fn carry_out(scratch: &Scratch, host: &Host, tiers: &[Tier]) -> Outcome<(Vec<Cell>, Vec<NotRun>)> {
     let root = scratch.path();
+    let skipped = Mutex::new(Vec::new());
+    let skip = &skipped;
     let mut work: Vec<Work<'_>> = Vec::new();
     for tier in tiers.iter().copied() {
         for level in LEVELS {
@@ -76,11 +83,17 @@ fn carry_out(scratch: &Scratch, host: &Host, tiers: &[Tier]) -> Outcome<Vec<Cell
     if strongest >= Tier::Standard {
         work.push(Box::new(move || cells::on_disk(root, host, strongest)));
     }
-    work.push(Box::new(move || nulls::floor(root, host, strongest)));
+    work.push(Box::new(move || match nulls::floor(root, host, strongest)? {
+        Ok(cells) => Ok(cells),
+        Err(reason) => {
+            skip.lock().unwrap_or_else(PoisonError::into_inner).push(("null agents".to_owned(), reason));
+            Ok(Vec::new())
+        }
+    }));
     work.push(Box::new(move || proposals::refused(root, host, strongest)));
     for tier in tiers.iter().copied() {
         for level in LEVELS {
-            for attack in list::ATTACKS {
+            for attack in list::attacks() {
                 work.push(Box::new(move || Ok(cells::alone(attack, root, host, level, tier)?.into_iter().collect())));
             }
         }
@@ -90,7 +103,7 @@ fn carry_out(scratch: &Scratch, host: &Host, tiers: &[Tier]) -> Outcome<Vec<Cell
     if strongest >= Tier::Standard {
         all.extend(bombs::beside_another(root, host, strongest)?);
     }
-    Ok(all)
+    Ok((all, skipped.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// Does all of it with a few threads, and gives the results in the order of the work.
@@ -118,7 +131,7 @@ fn side_by_side(work: Vec<Work<'_>>, workers: usize) -> Outcome<Vec<Cell>> {
     Ok(all)
 }
 
-fn print(cells: &[Cell], not_run: &[(Tier, String)], seconds: f64) -> bool {
+fn print(cells: &[Cell], not_run: &[NotRun], seconds: f64) -> bool {
     let width = |of: fn(&Cell) -> usize| cells.iter().map(of).max().unwrap_or(0);
     let (attack, expected) = (width(|cell| cell.attack.len()), width(|cell| cell.expected.len()));
     let got = width(|cell| cell.got.len());
@@ -135,9 +148,9 @@ fn print(cells: &[Cell], not_run: &[(Tier, String)], seconds: f64) -> bool {
         line(&cell.attack, cell.level, cell.tier, &cell.expected, &cell.got, &ok);
     }
     ui::data("");
-    for (tier, reason) in not_run {
+    for (what, reason) in not_run {
         let reason = if reason.is_empty() { "this machine or this version does not give it" } else { reason };
-        ui::data(&format!("tier {} was not attacked: {}", tier.name(), ui::printable(reason)));
+        ui::data(&format!("not run: {what}: {}", ui::printable(reason)));
     }
     let said = cells.iter().filter(|cell| cell.is_said && cell.problem.is_none()).count();
     let failed = cells.iter().filter(|cell| cell.problem.is_some()).count();
@@ -148,7 +161,7 @@ fn print(cells: &[Cell], not_run: &[(Tier, String)], seconds: f64) -> bool {
     ))
 }
 
-fn object(cells: &[Cell], not_run: &[(Tier, String)]) -> serde_json::Value {
+fn object(cells: &[Cell], not_run: &[NotRun]) -> serde_json::Value {
     let rows: Vec<_> = cells
         .iter()
         .map(|cell| {
@@ -162,7 +175,6 @@ fn object(cells: &[Cell], not_run: &[(Tier, String)]) -> serde_json::Value {
                     "outcome": outcome, "problem": problem, "seconds": seconds })
         })
         .collect();
-    let not_run: Vec<_> =
-        not_run.iter().map(|(tier, reason)| json!({ "tier": tier.name(), "reason": reason })).collect();
+    let not_run: Vec<_> = not_run.iter().map(|(what, reason)| json!({ "what": what, "reason": reason })).collect();
     json!({ "sound": cells.iter().all(|cell| cell.problem.is_none()), "cells": rows, "not_run": not_run })
 }
