@@ -2,6 +2,10 @@
 //!
 //! Everything a job sees is an overlay made for it: a lock on a file of the host, or a file changed in place, would be
 //! a message to the trial beside it. Where an overlay is refused, a read-only bind takes its place.
+//!
+//! The stage holds a scaffold, a file system in memory of this job alone: in it the new root, and beside that what the
+//! root is made from. Only the root is moved into; all else goes with the host's root, in a single step. To take
+//! mounts away one by one would cost a wait for every processor each.
 
 use std::ffi::CString;
 use std::fs;
@@ -22,10 +26,11 @@ use super::ground::Failure;
 use super::idmap;
 use super::view::{File, Layer, Mount, View};
 
-/// Where the layer is while the root is being built; it is taken away before the job starts.
-const LAYER: &str = ".layer";
-/// An overlay without an upper needs two lowers.
-const EMPTY: &str = ".empty";
+/// Parts of the scaffold: the new root, the layer where that is in memory, and nothing, since an overlay without an
+/// upper needs two lowers.
+const ROOT: &str = "root";
+const LAYER: &str = "layer";
+const EMPTY: &str = "empty";
 
 const SHARED: MountFlags = MountFlags::RDONLY.union(MountFlags::NOSUID).union(MountFlags::NODEV);
 const PRIVATE: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
@@ -56,14 +61,13 @@ pub(super) fn move_into(view: &View, power: Power<'_>) -> Result<Root, Failure> 
     // Nothing that is mounted here may come to be on the host.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(cannot("make the mounts private"))?;
-    let mut builder = Builder { view, power, root: view.stage.clone(), privates: Vec::new() };
-    builder.lay_ground()?;
+    let mut builder = Builder::on_scaffold(view, power)?;
     for mount in &view.mounts {
         builder.add(mount)?;
     }
     builder.system_folders()?;
-    let root = builder.take_out()?;
-    enter(&view.stage)?;
+    let root = builder.open_what_is_kept()?;
+    enter(&builder.root)?;
     Ok(root)
 }
 
@@ -71,25 +75,35 @@ struct Builder<'a> {
     view: &'a View,
     power: Power<'a>,
     root: PathBuf,
+    layer: PathBuf,
     /// Where each private folder is inside, and its folder in the layer.
     privates: Vec<(PathBuf, PathBuf)>,
+    /// How many files have been shared.
+    files: usize,
 }
 
-impl Builder<'_> {
-    fn lay_ground(&mut self) -> Result<(), Failure> {
-        let root = &self.root;
-        mount("tmpfs", root, "tmpfs", PRIVATE, Some(c"mode=755,size=4m,nr_inodes=4096"))
+impl<'a> Builder<'a> {
+    fn on_scaffold(view: &'a View, power: Power<'a>) -> Result<Builder<'a>, Failure> {
+        let scaffold = &view.stage;
+        mount("tmpfs", scaffold, "tmpfs", PRIVATE, Some(c"mode=755,size=4m,nr_inodes=4096"))
             .map_err(cannot("mount a root"))?;
-        make_folder(&root.join(EMPTY))?;
-        let layer = root.join(LAYER);
-        make_folder(&layer)?;
-        match &self.view.layer {
+        make_folder(&scaffold.join(EMPTY))?;
+        let root = scaffold.join(ROOT);
+        make_folder(&root)?;
+        // Whatever the umask is: its user is not its owner.
+        rustix::fs::chmod(&root, Mode::from_raw_mode(0o755)).map_err(on("open to all", &root))?;
+        mount_bind(&root, &root).map_err(cannot("make a root"))?;
+        let layer = match &view.layer {
             Layer::Memory { bytes, inodes } => {
+                let layer = scaffold.join(LAYER);
+                make_folder(&layer)?;
                 let options = c_string(format!("mode=755,size={bytes},nr_inodes={inodes}").as_bytes())?;
-                mount("tmpfs", &layer, "tmpfs", PRIVATE, Some(options.as_c_str())).map_err(cannot("mount a layer"))
+                mount("tmpfs", &layer, "tmpfs", PRIVATE, Some(options.as_c_str())).map_err(cannot("mount a layer"))?;
+                layer
             }
-            Layer::Disk { dir } => mount_bind(dir, &layer).map_err(on("bind the layer", dir)),
-        }
+            Layer::Disk { dir } => dir.clone(),
+        };
+        Ok(Builder { view, power, root, layer, privates: Vec::new(), files: 0 })
     }
 
     fn add(&mut self, mount: &Mount) -> Result<(), Failure> {
@@ -107,7 +121,7 @@ impl Builder<'_> {
 
     fn share(&self, lowers: &[PathBuf], at: &Path) -> Result<(), Failure> {
         let place = self.make_folders(at)?;
-        let empty = self.root.join(EMPTY);
+        let empty = self.beside(EMPTY);
         let mut all: Vec<&Path> = lowers.iter().map(PathBuf::as_path).collect();
         if all.len() == 1 {
             all.insert(0, &empty);
@@ -125,7 +139,7 @@ impl Builder<'_> {
         make_read_only(place).map_err(on("make read-only", from))
     }
 
-    fn share_file(&self, path: &Path, at: &Path) -> Result<(), Failure> {
+    fn share_file(&mut self, path: &Path, at: &Path) -> Result<(), Failure> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Failure::new(format!("share {}", path.display()), Errno::INVAL));
         };
@@ -133,30 +147,28 @@ impl Builder<'_> {
         self.make_folders(at.parent().unwrap_or(at))?;
         fs::write(&place, "").map_err(|error| Failure::io(&format!("make {}", place.display()), &error))?;
         // Through an overlay of its folder, so that its locks are this job's own.
-        let aside = self.root.join(".aside");
+        let aside = self.beside(&format!("file{}", self.files));
+        self.files += 1;
         make_folder(&aside)?;
-        let empty = self.root.join(EMPTY);
+        let empty = self.beside(EMPTY);
         let from = match self.overlay(&[&empty, folder], None, &aside, SHARED) {
             Ok(()) => aside.join(name),
             Err(_) => path.to_owned(),
         };
         mount_bind(&from, &place).map_err(on("bind", path))?;
-        make_read_only(&place).map_err(on("make read-only", path))?;
-        // Where there was no overlay there is nothing to take away.
-        let _ = unmount(&aside, UnmountFlags::DETACH);
-        Ok(())
+        make_read_only(&place).map_err(on("make read-only", path))
     }
 
     fn make_private(&mut self, lowers: &[PathBuf], at: &Path) -> Result<(), Failure> {
         let place = self.make_folders(at)?;
         let number = self.privates.len();
-        let upper = self.root.join(LAYER).join(format!("upper{number}"));
+        let upper = self.layer.join(format!("upper{number}"));
         self.make_own_folder(&upper)?;
         self.write_files(at, lowers, &upper)?;
         if lowers.is_empty() {
             mount_bind(&upper, &place).map_err(on("bind", at))?;
         } else {
-            let work = self.root.join(LAYER).join(format!("work{number}"));
+            let work = self.layer.join(format!("work{number}"));
             make_folder(&work)?;
             let mapped = self.map_owners(lowers, number)?;
             let lowers: Vec<&Path> = mapped.iter().map(PathBuf::as_path).collect();
@@ -174,7 +186,7 @@ impl Builder<'_> {
         let Power::Root { owners: Some(owners), .. } = self.power else { return Ok(lowers.to_vec()) };
         let mut mapped = Vec::new();
         for (index, lower) in lowers.iter().enumerate() {
-            let place = self.root.join(format!(".lower{number}-{index}"));
+            let place = self.beside(&format!("lower{number}-{index}"));
             make_folder(&place)?;
             mapped.push(match idmap::mount_mapped(lower, &place, owners) {
                 Ok(()) => place,
@@ -263,9 +275,10 @@ impl Builder<'_> {
         mount("proc", &proc, "proc", flags, None).map_err(cannot("mount a new /proc"))?;
         for name in ["sys", "sysrq-trigger", "irq", "bus"] {
             let path = proc.join(name);
-            if path.exists() {
-                mount_bind(&path, &path).map_err(on("bind", &path))?;
-                make_read_only(&path).map_err(on("make read-only", &path))?;
+            match mount_bind(&path, &path) {
+                Ok(()) => make_read_only(&path).map_err(on("make read-only", &path))?,
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(on("bind", &path)(errno)),
             }
         }
         let dev = self.make_folders(Path::new("/dev"))?;
@@ -334,8 +347,8 @@ impl Builder<'_> {
         mount_bind(path, &place).map_err(on("bind", path))
     }
 
-    /// Opens what is wanted afterwards and takes the layer out of the job's sight.
-    fn take_out(&self) -> Result<Root, Failure> {
+    /// Opens what is wanted when the scaffold is gone.
+    fn open_what_is_kept(&self) -> Result<Root, Failure> {
         let open = |path: &Path| {
             rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
                 .map_err(on("open", path))
@@ -345,20 +358,12 @@ impl Builder<'_> {
                 Some((_, upper)) => open(upper),
                 None => Err(Failure::new(format!("hand {} back", wanted.display()), Errno::NOENT)),
             });
-        let handed_back = handed_back.collect::<Result<_, _>>()?;
-        let layer = self.root.join(LAYER);
-        let root = Root { handed_back, layer: open(&layer)? };
-        unmount(&layer, UnmountFlags::DETACH).map_err(cannot("take the layer away"))?;
-        for entry in fs::read_dir(&self.root).map_err(|error| Failure::io("list the root", &error))? {
-            let entry = entry.map_err(|error| Failure::io("list the root", &error))?;
-            if entry.file_name().as_bytes().starts_with(b".") {
-                let path = entry.path();
-                // Only the mapped lowers are mounts; the overlays hold on to them.
-                let _ = unmount(&path, UnmountFlags::DETACH);
-                fs::remove_dir(&path).map_err(|error| Failure::io(&format!("remove {}", path.display()), &error))?;
-            }
-        }
-        Ok(root)
+        Ok(Root { handed_back: handed_back.collect::<Result<_, _>>()?, layer: open(&self.layer)? })
+    }
+
+    /// Something of the scaffold that is not in the root.
+    fn beside(&self, name: &str) -> PathBuf {
+        self.view.stage.join(name)
     }
 
     fn inside(&self, at: &Path) -> PathBuf {
@@ -401,9 +406,9 @@ fn like(lower: &Path, upper: &Path) -> Result<(), Failure> {
     rustix::fs::utimensat(rustix::fs::CWD, upper, &times, rustix::fs::AtFlags::empty()).map_err(failed)
 }
 
-/// Makes the stage the root, and lets go of the old one.
-fn enter(stage: &Path) -> Result<(), Failure> {
-    rustix::process::chdir(stage).map_err(cannot("enter the new root"))?;
+/// Makes this the root, and lets go of the old one with all that is mounted there.
+fn enter(root: &Path) -> Result<(), Failure> {
+    rustix::process::chdir(root).map_err(cannot("enter the new root"))?;
     rustix::process::pivot_root(".", ".").map_err(cannot("change the root"))?;
     unmount(".", UnmountFlags::DETACH).map_err(cannot("let go of the old root"))?;
     rustix::process::chdir("/").map_err(cannot("enter the new root"))?;
