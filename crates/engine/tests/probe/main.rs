@@ -6,11 +6,13 @@
     reason = "a program for tests, which prints and times what it does"
 )]
 
+mod bench;
+
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use overnight_engine::process::{
     Containment, Job, Keeper, Layer, Limits, Mount, Network, Sandbox, Stdin, Stream, View, serve_stdin_with,
@@ -26,10 +28,14 @@ fn main() {
         ["engine", containment, lock, command, tag] => engine(containment, lock, command, tag),
         ["sandbox", containment, stage, command] => sandbox(containment, stage, command),
         ["keep", dir] => keep(dir),
-        ["bench", containment, rounds] => bench(containment, rounds.parse().unwrap(), None),
-        ["bench", containment, rounds, stage] => bench(containment, rounds.parse().unwrap(), Some(stage)),
-        _ => panic!("usage: engine-probe keep DIR | serve|run|engine|bench any|pid-namespace|subreaper …"),
+        ["starts", rounds, heap, stage, ref other @ ..] => bench::starts(number(rounds), number(heap), stage, other),
+        ["kill", processes, rounds, stage] => bench::kill(number(processes), number(rounds), stage),
+        _ => panic!("usage: engine-probe keep DIR | starts|kill N … | serve|run|engine any|pid-namespace|subreaper …"),
     }
+}
+
+fn number(text: &str) -> usize {
+    text.parse().unwrap_or_else(|_| panic!("no number {text}"))
 }
 
 fn parse(containment: &str) -> Option<Containment> {
@@ -114,35 +120,6 @@ fn sandbox(containment: &str, stage: &str, command: &str) {
     let child = keeper.start(&Job { sandbox, ..job(command) }).unwrap();
     let done = child.finish(|_, bytes| std::io::stdout().write_all(bytes).unwrap()).unwrap();
     println!("{:?} {}", keeper.containment(), serde_json::to_string(&done.report).unwrap());
-}
-
-fn bench(containment: &str, rounds: usize, stage: Option<&str>) {
-    let keeper = Keeper::fork_with(parse(containment)).unwrap();
-    let job = Job { sandbox: stage.map_or(Sandbox::None, |stage| Sandbox::View(view(stage))), ..job("true") };
-    let ours = median(rounds, || {
-        let started = Instant::now();
-        let report = keeper.start(&job).unwrap().wait(|_, _| {}).unwrap();
-        (started.elapsed(), report.wall)
-    });
-    let spawn = median(rounds, || {
-        let started = Instant::now();
-        std::process::Command::new("/bin/sh").args(["-c", "true"]).output().unwrap();
-        (started.elapsed(), Duration::ZERO)
-    });
-    println!(
-        "{:?}: start to report {:?} (of which payload {:?}); posix_spawn of the same {:?}",
-        keeper.containment(),
-        ours.0,
-        ours.1,
-        spawn.0
-    );
-}
-
-fn median(rounds: usize, mut one: impl FnMut() -> (Duration, Duration)) -> (Duration, Duration) {
-    let (mut total, mut payload): (Vec<_>, Vec<_>) = (0..rounds).map(|_| one()).unzip();
-    total.sort();
-    payload.sort();
-    (total[rounds / 2], payload[rounds / 2])
 }
 
 /// One keep, for counting its syncs.
