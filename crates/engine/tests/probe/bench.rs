@@ -64,7 +64,7 @@ pub(crate) fn kill(processes: usize, rounds: usize, stage: &str) {
                 killer.kill();
             });
             let took = ordered.expect("it became ready").elapsed();
-            report.unwrap();
+            assert_eq!(report.unwrap().ending, Ending::Stopped);
             milliseconds(took)
         })
         .collect();
