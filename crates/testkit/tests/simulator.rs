@@ -71,7 +71,7 @@ fn studies_keep_their_promises_whatever_happens_6() {
 
 #[test]
 fn a_machine_that_breaks_ends_the_run_and_the_study_goes_on_when_it_is_mended() {
-    let outages = (300..304).map(|seed| {
+    let outages = (300..308).map(|seed| {
         let mut setup = Setup::draw(seed);
         (setup.faults.outage, setup.limits) = (20, Limits::None);
         Simulation::of(setup).run().outages

@@ -56,7 +56,7 @@ fn a_missing_program_leads_to_its_folder() {
     );
     let repo = Repo::new();
     repo.program("../tools/bin/tool", "#!/bin/sh\n").write("../tools/lib/x", "");
-    let (tools, tool) = (repo.beside("tools"), repo.beside("tools/bin/tool"));
+    let (tools, tool) = (repo.outside("tools"), repo.outside("tools/bin/tool"));
     assert_eq!(
         told(&repo, &format!("{}\n", tool.display())).unwrap(),
         format!(

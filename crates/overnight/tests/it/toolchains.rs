@@ -123,7 +123,7 @@ if __name__ == "__main__":
 #[test]
 fn a_virtual_environment_is_an_input_inside_the_checkout_or_out_of_it() {
     for repo in Repo::everybodys() {
-        let outside = repo.beside("environment");
+        let outside = repo.outside("environment");
         for (name, folder) in [("inside", PathBuf::from(".venv")), ("outside", outside.clone())] {
             let folder = folder.display();
             repo.shell(&format!("python3 -m venv --without-pip {folder}"));
@@ -143,7 +143,7 @@ fn a_virtual_environment_is_an_input_inside_the_checkout_or_out_of_it() {
 #[test]
 fn a_python_of_pyenv_at_home_runs_by_its_shim() {
     for repo in Repo::everybodys() {
-        let root = repo.beside("home/.pyenv");
+        let root = repo.outside("home/.pyenv");
         let shims = root.join("shims");
         // A program that finds its library by itself, wherever it is.
         repo.shell(&format!(
@@ -327,7 +327,7 @@ fn secrets_at_home_are_not_there_and_toolchains_beside_them_are() {
         "go/pkg/mod/x",
     ];
     for repo in Repo::everybodys() {
-        let home = repo.beside("home");
+        let home = repo.outside("home");
         for file in secrets.iter().chain(&tools) {
             repo.shell(&format!("cd ~ && mkdir -p \"$(dirname {file})\" && echo x > {file} && chmod +x {file}"));
         }
@@ -359,8 +359,8 @@ fn an_input_that_is_for_its_owner_alone_can_be_read() {
 #[test]
 fn a_checkout_in_a_home_that_is_a_link_is_there_under_both_names() {
     for repo in Repo::everybodys() {
-        let home = repo.beside("link");
-        repo.shell(&format!("ln -s {} {}", repo.beside("").display(), home.display()));
+        let home = repo.outside("link");
+        repo.shell(&format!("ln -s {} {}", repo.outside("").display(), home.display()));
         study(&repo, "cmp ~/repo/knobs.py knobs.py && cd ~/repo && test -f score.sh && echo loss: 1", &[]);
         let mut command = repo.command(&["run", "--no-tui", "--experiments", "0"]);
         let ran = Ran::of(command.env("HOME", &home).output().unwrap());

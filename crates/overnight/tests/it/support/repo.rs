@@ -123,6 +123,11 @@ impl Repo {
         self.root.join(name)
     }
 
+    /// The same place for what only the test and the engine use.
+    pub(crate) fn outside(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
     /// From now on commands run without a sandbox.
     pub(crate) fn without_sandbox(self) -> Repo {
         self.reaches_out.set(true);
