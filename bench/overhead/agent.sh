@@ -1,8 +1,9 @@
-# An instant agent: counts on in a file of its own, writes a new value, says what it did.
-# It leaves the brief on its standard input alone: a shell would read it byte by byte.
-read -r n < "$1"
-n=$((n + 1))
-echo "$n" > "$1"
+# An instant agent: writes a value that no agent wrote before, says what it did.
+# It leaves the brief on its standard input alone: a shell would read it byte by byte. In a sandbox it can keep nothing
+# from one experiment to the next, so the values follow the clock, whose ticks are 10 ms long.
+read -r now rest < /proc/uptime
+read -r id < /proc/sys/kernel/random/uuid
+n=$((${now%.*}${now#*.} * 1000 + 0x${id%%-*} % 1000))
 read -r direction < direction.txt
 [ "$direction" = better ] && n=-$n
 echo "$((1000000 + n))" > value.txt

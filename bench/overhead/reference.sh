@@ -3,13 +3,13 @@
 #   look at branch and commit, edit, git commit, run > run.log 2>&1, grep the metric, a line in
 #   results.tsv, then keep or git reset.
 #
-# Arguments: the agent's counter, and how many experiments. Prints a line after each one, so that they can be timed.
-count=$2
+# Argument: how many experiments. Prints a line after each one, so that they can be timed.
+count=$1
 read -r best < best.txt
 n=0
 while [ "$n" -lt "$count" ]; do
     git log -1 --oneline --decorate > state.txt
-    idea=$(sh agent.sh "$1")
+    idea=$(sh agent.sh)
     git commit -q -a -m "$idea"
     commit=$(git rev-parse --short HEAD)
     sh eval.sh > run.log 2>&1

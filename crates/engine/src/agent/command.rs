@@ -13,7 +13,7 @@ use super::Answer;
 use crate::dispatch::Captured;
 use crate::process::{Stdin, Stream};
 use crate::worker::{Capture, Kind, Left, Order, Place, Ran, Room, Trouble, describe};
-use crate::workspace::{GitError, SurfaceRead, changed_in_upper, read_surface};
+use crate::workspace::{GitError, SurfaceRead, changes_in_upper, is_executable, read_surface};
 use overnight_model::event::Loss;
 
 /// No surface that a person edits is larger; a proposal that is fills disks, not metrics.
@@ -65,9 +65,9 @@ fn take_back(desk: &Place, room: &Room, left: &Left, contents: &Contents) -> Res
     let failed = |error: GitError| fault(describe(&error));
     let paths: Vec<String> = contents.0.iter().map(|(path, _)| path.clone()).collect();
     let tree = left.tree.as_ref().map(AsFd::as_fd);
-    let changed = match (tree, room.shop.sandbox.standard(), desk.copy()) {
-        (Some(tree), Some(standard), _) => changed_in_upper(tree, &standard.locked(), &paths).map_err(failed)?,
-        (_, _, Some(copy)) => copy.changes(&paths).map_err(failed)?.changed,
+    let changes = match (tree, room.shop.sandbox.standard(), desk.copy()) {
+        (Some(tree), Some(standard), _) => changes_in_upper(tree, &standard.locked(), &paths).map_err(failed)?,
+        (_, _, Some(copy)) => copy.changes(&paths).map_err(failed)?,
         _ => return Err(fault("the agent's copy is gone".to_owned())),
     };
     let read = |path: &str| match (tree, desk.copy()) {
@@ -75,15 +75,25 @@ fn take_back(desk: &Place, room: &Room, left: &Left, contents: &Contents) -> Res
         (None, Some(copy)) => copy.read_surface(path, SURFACE_LIMIT),
         (None, None) => Ok(SurfaceRead::Missing),
     };
-    if let Some(path) = changed.first() {
+    if let Some(path) = changes.changed.first() {
         return Ok(Err(format!("it changed `{}`, which is locked", path.display())));
     }
+    let names = &room.shop.names;
+    let twins = changes.extra_named.iter().find_map(|path| Some((path, names.twin_of(path)?)));
+    if let Some((path, known)) = twins {
+        return Ok(Err(format!("it made `{}`, which others take for `{known}`", path.display())));
+    }
+    let root = tree.map(rustix::io::dup).or_else(|| Some(desk.copy()?.open())).and_then(Result::ok);
     let mut edited = Vec::new();
     for path in paths {
         let problem = match read(&path).map_err(failed)? {
             SurfaceRead::Contents(bytes) => {
-                edited.push((path, bytes));
-                continue;
+                let runs = root.as_ref().is_some_and(|root| is_executable(root.as_fd(), &path));
+                if runs == names.is_executable(&path) {
+                    edited.push((path, bytes));
+                    continue;
+                }
+                format!("it changed the mode of `{path}`")
             }
             SurfaceRead::Missing => format!("it removed `{path}`"),
             SurfaceRead::NotAFile(what) => format!("it left {what} in place of `{path}`"),

@@ -87,7 +87,12 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, LedgerError> {
 pub(super) fn is_blank(path: &Path) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let count = |db: Connection| db.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0));
-    Connection::open_with_flags(path, flags).and_then(count).is_ok_and(|tables| tables == 0)
+    let ordinary = Connection::open_with_flags(path, flags).and_then(count);
+    // A writer that was killed while it made the file left a journal that only a writer may roll back; there is
+    // nothing in the file itself then.
+    let as_it_lies =
+        || Connection::open_with_flags(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI).and_then(count);
+    ordinary.or_else(|_| as_it_lies()).is_ok_and(|tables| tables == 0)
 }
 
 fn wal(path: &Path) -> PathBuf {

@@ -18,6 +18,11 @@ const SECRETS: [&str; 11] =
 
 const HINT: &str = "write `inputs = [\".venv\", { path = \"~/data/corpus\", content = true }]`";
 
+/// Whether a file or folder of this name may not be part of an input's path.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    SECRETS.contains(&name) || name.starts_with(".env.")
+}
+
 /// Reads `evaluate.inputs`; `hidden` and the surface are relative to the triplet's folder.
 pub(super) fn read(
     problems: &mut Collector<'_>,
@@ -88,7 +93,7 @@ fn check(
     if parts.iter().any(|part| matches!(*part, ".git" | ".overnight")) {
         return refuse(format!("input `{written}` lies in what overnight itself keeps"), "name another path");
     }
-    if let Some(secret) = parts.iter().find(|part| SECRETS.contains(*part) || part.starts_with(".env.")) {
+    if let Some(secret) = parts.iter().find(|part| is_secret_name(part)) {
         let hint = "a candidate could carry it off: name only the data that the evaluation reads";
         return refuse(format!("input `{written}`: `{secret}` is where secrets are kept"), hint);
     }

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{Pid, WaitOptions, getgid, getuid, set_child_subreaper, waitpid};
 use rustix::thread::set_no_new_privs;
 
+use super::confine::cgroup::clone_into;
 use super::job::Containment;
 use super::spawn::{clone_me, exit_now};
 use super::view::Network;
@@ -43,6 +45,10 @@ impl Failure {
             None => Failure { errno: libc::EINVAL, what: format!("{what}: {error}") },
         }
     }
+
+    pub(super) fn sentence(&self) -> String {
+        format!("could not {}: {}", self.what, io::Error::from_raw_os_error(self.errno))
+    }
 }
 
 impl Ground {
@@ -69,12 +75,13 @@ impl Ground {
         }
     }
 
-    /// Splits the calling process: gives the init's number to the keeper, `None` to the init.
+    /// Splits the calling process: gives the init's number to the keeper, `None` to the init. With a birthplace, the
+    /// init is in that group from the start.
     ///
     /// # Safety
     ///
     /// The caller has a single thread.
-    pub(super) unsafe fn split(self) -> Result<Option<Pid>, Errno> {
+    pub(super) unsafe fn split(self, birthplace: Option<BorrowedFd<'_>>) -> Result<Option<Pid>, Errno> {
         let namespaces = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
         let flags = match self {
             Ground::Namespaces => namespaces,
@@ -82,7 +89,7 @@ impl Ground {
             Ground::Subreaper => 0,
         };
         // SAFETY: passed on to the caller.
-        unsafe { clone_me(flags) }
+        unsafe { clone_at(birthplace, flags) }
     }
 
     /// The same for an init that is to live in a sandbox.
@@ -90,7 +97,11 @@ impl Ground {
     /// # Safety
     ///
     /// The caller has a single thread.
-    pub(super) unsafe fn split_off(self, network: Network) -> Result<Option<Pid>, Errno> {
+    pub(super) unsafe fn split_off(
+        self,
+        network: Network,
+        birthplace: Option<BorrowedFd<'_>>,
+    ) -> Result<Option<Pid>, Errno> {
         let mut flags =
             libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
         match self {
@@ -103,7 +114,7 @@ impl Ground {
             flags |= libc::CLONE_NEWNET;
         }
         // SAFETY: passed on to the caller.
-        unsafe { clone_me(flags) }
+        unsafe { clone_at(birthplace, flags) }
     }
 
     /// The init's first steps on its new ground.
@@ -136,7 +147,7 @@ impl Ground {
     fn probe(self) -> Result<(), Failure> {
         let cannot_make = |errno| Failure::new("make the namespaces", errno);
         // SAFETY: the keeper has a single thread.
-        match unsafe { self.split() }.map_err(cannot_make)? {
+        match unsafe { self.split(None) }.map_err(cannot_make)? {
             None => exit_now(self.enter().map_or_else(|failure| failure.errno, |()| 0)),
             Some(child) => {
                 let status = rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()))
@@ -150,6 +161,18 @@ impl Ground {
                 }
             }
         }
+    }
+}
+
+/// # Safety
+///
+/// The caller has a single thread, and the child ends by `exit_now`, never by returning.
+unsafe fn clone_at(birthplace: Option<BorrowedFd<'_>>, flags: libc::c_int) -> Result<Option<Pid>, Errno> {
+    match birthplace {
+        // SAFETY: passed on to the caller.
+        Some(birthplace) => unsafe { clone_into(flags, birthplace) },
+        // SAFETY: passed on to the caller.
+        None => unsafe { clone_me(flags) },
     }
 }
 

@@ -7,10 +7,11 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::ground::Failure;
-use super::spawn::{clone_me, exit_now};
+use super::spawn::{clone_me, exit_now, keep_only};
 
 /// The number of ids; the last one means "none".
 const IDS: u32 = u32::MAX;
@@ -22,18 +23,20 @@ const IDS: u32 = u32::MAX;
 /// The caller has a single thread.
 pub(super) unsafe fn root_as(user: u32) -> Result<OwnedFd, Failure> {
     let cannot = |errno| Failure::new("make a map of owners", errno);
-    // SAFETY: passed on to the caller; the child only waits to be killed.
+    let (wait, go) = pipe_with(PipeFlags::CLOEXEC).map_err(cannot)?;
+    // SAFETY: passed on to the caller; the child ends here.
     match unsafe { clone_me(libc::CLONE_NEWUSER) }.map_err(cannot)? {
-        None => loop {
-            // SAFETY: pause takes nothing and touches no memory.
-            unsafe { libc::pause() };
-            if rustix::process::getppid().is_none() {
-                exit_now(0);
-            }
-        },
+        None => {
+            // Nothing of the keeper's may stay open here, its lifeline least of all. End of file is its leave, also
+            // where that is the keeper's death.
+            // SAFETY: what is closed belongs to the keeper's frames, and this process never returns there.
+            unsafe { keep_only([wait.as_raw_fd()]) };
+            let _ = rustix::io::retry_on_intr(|| rustix::io::read(&wait, &mut [0; 1]));
+            exit_now(0)
+        }
         Some(child) => {
             let opened = describe(child, user);
-            let _ = kill_process(child, Signal::KILL);
+            drop(go);
             let _ = rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
             opened
         }

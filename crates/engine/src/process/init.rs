@@ -14,6 +14,7 @@ use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, chdir, setsid, umask, wait};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::confine::cgroup::{GroupUsage, Meter};
 use super::confine::limits::{drop_capabilities, hide_from_tracing};
 use super::confine::seccomp::Program;
 use super::course::{Cause, Course, News, Step};
@@ -22,7 +23,7 @@ use super::ground::{Failure, Ground};
 use super::inside::{Inside, spawn_confined};
 use super::job::{Ending, Report};
 use super::root::{Root, own_null};
-use super::spawn::{child_signals, children_usage, exit_now, keep_only, spawn_payload};
+use super::spawn::{child_signals, children_usage, exit_now, keep_only, own_time, spawn_payload};
 use super::tree::Tree;
 use super::view::{Limits, Sandbox};
 use super::wire::{self, Body, Order};
@@ -66,6 +67,8 @@ pub(super) struct Post<'a> {
     pub owners: Option<&'a OwnedFd>,
     /// The filter of system calls for the job's payload.
     pub program: Option<&'a Program>,
+    /// The counters of the group that this process was born in.
+    pub meter: Option<&'a Meter>,
 }
 
 /// The life of an init, from its first instruction to its last.
@@ -76,12 +79,13 @@ pub(super) fn run(ground: Ground, post: Post<'_>) -> ! {
 }
 
 fn live(ground: Ground, post: Post<'_>) {
-    let Post { body, control, stdio, lifeline, held, owners, program } = post;
-    let mine = [&body, &control].into_iter().chain(&stdio).chain(held).chain(owners);
+    let Post { body, control, stdio, lifeline, held, owners, program, meter } = post;
+    let mine = [&body, &control].into_iter().chain(&stdio).chain(held).chain(owners).map(AsRawFd::as_raw_fd);
+    let counters = meter.into_iter().flat_map(Meter::descriptors);
     // SAFETY: what is closed belongs to the keeper's frames, and this process never returns there.
-    unsafe { keep_only(mine.map(AsRawFd::as_raw_fd).chain([lifeline.as_raw_fd()])) };
+    unsafe { keep_only(mine.chain([lifeline.as_raw_fd()]).chain(counters)) };
     let mut root = None;
-    let report = match start(ground, (body, stdio), (&control, lifeline), (owners, program), &mut root) {
+    let report = match start(ground, (body, stdio), (&control, lifeline), (owners, program), meter, &mut root) {
         Ok(running) => running.watch(),
         Err(Failure { errno, what }) => Some(Report::not_started(errno, &what)),
     };
@@ -99,6 +103,7 @@ fn start<'a>(
     (body, mut stdio): (OwnedFd, [OwnedFd; 3]),
     (control, lifeline): (&'a OwnedFd, BorrowedFd<'a>),
     (owners, program): (Option<&OwnedFd>, Option<&Program>),
+    meter: Option<&'a Meter>,
     root: &'a mut Option<Root>,
 ) -> Result<Running<'a>, Failure> {
     let signals = child_signals().map_err(|errno| Failure::new("watch for children", errno))?;
@@ -129,6 +134,11 @@ fn start<'a>(
         Sandbox::View(view) => Some(Inside::of_view(view)),
         Sandbox::Fenced(fenced) => Some(Inside::of_fenced(fenced)),
     };
+    let inside = match meter {
+        Some(meter) if meter.counts_processes() => inside.map(Inside::counted_by_group),
+        _ => inside,
+    };
+    let account = meter.map(Account::open);
     let (payload, start) = match (inside, program) {
         (Some(inside), Some(program)) => {
             // What is below it runs as the same user, and must not reach into this process.
@@ -159,6 +169,7 @@ fn start<'a>(
         kill_pause: FIRST_KILL_AGAIN,
         limits: body.sandbox.limits(),
         layer: root.as_ref().map(|root| root.layer.as_fd()),
+        account,
     })
 }
 
@@ -179,19 +190,21 @@ struct Running<'a> {
     kill_pause: Duration,
     limits: Limits,
     layer: Option<BorrowedFd<'a>>,
+    account: Option<Account<'a>>,
 }
 
 impl Running<'_> {
     /// Waits until the tree is gone. Nobody waits for the report of an abandoned job: `None`.
     fn watch(mut self) -> Option<Report> {
         let mut end = None;
-        let mut stragglers = 0;
+        let (mut stragglers, mut crowded) = (0, false);
         loop {
             let reaped = self.reap();
             if let Some(status) = reaped.payload {
                 end = Some((status, self.start.elapsed()));
                 if reaped.others_left && !self.course.killing() {
                     stragglers = self.tree.alive();
+                    crowded = self.account.is_none() && self.is_crowded();
                     self.learn(News::PayloadEnded);
                 }
             }
@@ -204,27 +217,29 @@ impl Running<'_> {
             self.wait_for_news();
         }
         let (status, wall) = end?;
+        let used = self.account.as_ref().map(Account::close).unwrap_or_default();
         let ending = match self.course.cause() {
             Some(Cause::Abandoned) => return None,
             Some(Cause::TimedOut) => Ending::TimedOut,
             Some(Cause::Stopped) => Ending::Stopped,
             Some(Cause::OutOfMemory) => Ending::OutOfMemory,
             Some(Cause::TooManyProcesses) => Ending::TooManyProcesses,
-            None => self.blame_limits(ending_of(status)),
+            None => self.blame_limits(ending_of(status), used, crowded),
         };
-        let (cpu, peak_of_one) = children_usage();
+        let (waited_for, peak_of_one) = children_usage();
         Some(Report {
             ending,
             wall,
-            cpu,
+            cpu: used.cpu.unwrap_or(waited_for),
             peak_bytes: peak_of_one.max(self.sampler.peak),
             suspended: time_asleep().saturating_sub(self.slept) > SUSPENDED_FROM,
             stragglers,
         })
     }
 
-    /// A failure beside a layer that is full, or a file past its limit, is that and not a crash.
-    fn blame_limits(&self, ending: Ending) -> Ending {
+    /// A failure beside a limit that was reached is that and not a crash: the kernel ended or refused a process, the
+    /// layer is full, a file went past its limit.
+    fn blame_limits(&self, ending: Ending, used: GroupUsage, crowded: bool) -> Ending {
         let is_full = || {
             self.layer.is_some_and(|layer| {
                 rustix::fs::fstatvfs(layer).is_ok_and(|stat| stat.f_bavail == 0 || stat.f_ffree == 0)
@@ -232,11 +247,19 @@ impl Running<'_> {
         };
         match ending {
             Ending::Exited { code: 0 } => ending,
+            _ if used.oom_kills > 0 => Ending::OutOfMemory,
+            _ if used.pids_refused > 0 || crowded => Ending::TooManyProcesses,
             Ending::Signaled { signal: libc::SIGXFSZ } => Ending::LayerFull,
             Ending::Exited { code } if code == 128 + libc::SIGXFSZ => Ending::LayerFull,
             _ if is_full() => Ending::LayerFull,
             _ => ending,
         }
+    }
+
+    /// Whether most of the processes that there may be are there: a payload that was refused another one leaves them
+    /// behind, and without a group nobody counts the refusals. Not all, since the user's others may count as well.
+    fn is_crowded(&self) -> bool {
+        self.limits.processes.is_some_and(|limit| self.tree.tasks() > limit - limit / 4)
     }
 
     fn sample(&mut self, now: Instant) {
@@ -345,6 +368,26 @@ impl Running<'_> {
                 }
             }
         }
+    }
+}
+
+/// What the job's group had counted when the payload started.
+struct Account<'a> {
+    meter: &'a Meter,
+    before: GroupUsage,
+    own: Duration,
+}
+
+impl Account<'_> {
+    fn open(meter: &Meter) -> Account<'_> {
+        Account { meter, before: meter.usage(), own: own_time() }
+    }
+
+    /// What the payload and all that came of it used: this process is in the group as well.
+    fn close(&self) -> GroupUsage {
+        let used = self.meter.usage().since(self.before);
+        let own = own_time().saturating_sub(self.own);
+        GroupUsage { cpu: used.cpu.map(|cpu| cpu.saturating_sub(own)), ..used }
     }
 }
 

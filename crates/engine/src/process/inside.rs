@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, setsid};
+use rustix::process::{Pid, getuid, setsid};
 
 use super::confine::fence::{Fence, Hard};
 use super::confine::limits::{Rlimits, drop_capabilities, prefer_as_victim};
 use super::confine::seccomp;
 use super::ground::Failure;
 use super::spawn::{Program, clone_me, exit_now, keep_only, ordinary_signals};
-use super::view::{Fenced, Limits, Mount, Network, View};
+use super::view::{Fenced, Layer, Limits, Mount, Network, View};
 use super::wire::Body;
 
 /// What a payload gives up.
@@ -36,16 +36,37 @@ impl Inside {
             devices: view.devices.iter().filter(|path| path.exists()).cloned().collect(),
             tcp: true,
             own_memory: true,
+            writes_proc: true,
         };
-        Inside { fence, hard: Hard::Best, limits: rlimits(view.limits) }
+        let mut limits = rlimits(view.limits);
+        if let Layer::Memory { .. } = view.layer {
+            // The layer holds its own limit, and lets a file with holes be longer than all it may hold.
+            limits.file_bytes = None;
+        }
+        Inside { fence, hard: Hard::Best, limits }
     }
 
     /// On the host's own root the fence is the only one.
     pub(super) fn of_fenced(fenced: &Fenced) -> Inside {
         let Fenced { read, write, devices, network, user, limits } = fenced.clone();
-        // What a user of its own left there can be told apart, and is removed.
-        let fence = Fence { read, write, devices, tcp: network == Network::Full, own_memory: user.is_some() };
+        // What a user of its own left in shared memory can be told apart, and is removed. Root without capabilities
+        // still owns the kernel's settings.
+        let fence = Fence {
+            read,
+            write,
+            devices,
+            tcp: network == Network::Full,
+            own_memory: user.is_some(),
+            writes_proc: !getuid().is_root(),
+        };
         Inside { fence, hard: Hard::Required, limits: rlimits(limits) }
+    }
+
+    /// Leaves the number of processes to the job's group, which counts those of this job and no others, and tells when
+    /// it refused one.
+    pub(super) fn counted_by_group(mut self) -> Inside {
+        self.limits.processes = None;
+        self
     }
 
     fn confine(&self, program: &seccomp::Program) -> Result<(), Failure> {

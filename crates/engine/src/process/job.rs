@@ -49,11 +49,15 @@ pub struct Report {
     pub ending: Ending,
     /// From exec to the end of the payload itself, in time the machine is awake.
     pub wall: Duration,
-    /// User and system time of every process that was waited for.
+    /// User and system time of every process of the job, where its group counts it.
     ///
-    /// A payload can hide from it: a process that ignores SIGCHLD drops its children's time.
+    /// Without a group, of those that were waited for, and a payload can hide from that: a process that ignores
+    /// SIGCHLD drops its children's time.
     pub cpu: Duration,
     /// The larger of the sampled sum over the tree and the peak of any one process.
+    ///
+    /// Not what a group counts, even where there is one: that is the page cache and the files in memory as well, so it
+    /// grows with what was read and with how much of it the last job had read already.
     pub peak_bytes: u64,
     /// Whether the machine slept while the job ran.
     pub suspended: bool,
@@ -91,6 +95,23 @@ pub enum Containment {
     PidNamespace,
     /// Orphans come back to the init, which finds and kills them through /proc.
     Subreaper,
+}
+
+/// What holds each limit of a sandboxed job on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldBy {
+    pub memory: Holder,
+    pub processes: Holder,
+    /// Not a limit: what counts the processor time.
+    pub cpu: Holder,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Holder {
+    /// The kernel, for the job's control group as a whole.
+    Group,
+    /// The job's init, which looks again and again: what happens between two looks, or is hidden from it, is not seen.
+    Polling { reason: String },
 }
 
 impl Report {

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Gid, Mode, OFlags, Uid, open};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
 
 use super::child::Child;
-use super::job::{Containment, Job, Stdin};
+use super::job::{Containment, HeldBy, Job, Stdin};
 use super::serve;
 use super::spawn::threads;
 use super::wire::{self, Body, Hello, Request, Walls};
@@ -107,6 +107,17 @@ impl Keeper {
         self.link.ask(&Request::Hold, &[fd])
     }
 
+    /// What holds the limits of jobs, found by doing it: the first to ask, or to start a job that has limits, waits
+    /// some tens of milliseconds.
+    pub fn held_by(&self) -> Result<HeldBy, KeeperError> {
+        let (ours, theirs) = wire::pair().map_err(os("make a socket"))?;
+        self.link.ask(&Request::HeldBy, &[theirs.as_fd()])?;
+        // Without a keeper that has it, this end shows end of file.
+        drop(theirs);
+        let answer = wire::receive(&ours, RecvFlags::empty()).map_err(os("hear from the keeper"))?;
+        Ok(answer.ok_or(KeeperError::Gone)?.parse()?)
+    }
+
     /// Starts a job. Whether its payload could be run is told by its report.
     pub fn start(&self, job: &Job) -> Result<Child, KeeperError> {
         let io = |what| move |source| KeeperError::Os { what, source };
@@ -124,6 +135,13 @@ impl Keeper {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(os("make a pipe"));
         let (stdout, stdout_writer) = pipe()?;
         let (stderr, stderr_writer) = pipe()?;
+        if let Some(user) = job.sandbox.user() {
+            // Opening /dev/stderr opens the pipe anew, which its owner may. Where it cannot be handed over, that is all
+            // that does not work.
+            for pipe in [&stdout_writer, &stderr_writer] {
+                let _ = rustix::fs::fchown(pipe, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)));
+            }
+        }
         let fds = [&body, &init_end, &stdin, &stdout_writer, &stderr_writer].map(AsFd::as_fd);
         self.link.ask(&Request::Start(Walls::of(&job.sandbox)), &fds)?;
         Child::new(control, stdout, stderr).map_err(os("prepare a pipe"))

@@ -4,7 +4,8 @@
 //!
 //! - the **engine** holds a [`Keeper`] and asks it to [`Keeper::start`] a [`Job`];
 //! - the **keeper** (`serve`) is small and single-threaded, forked before any thread exists, and
-//!   does nothing but make one init per job;
+//!   does nothing but make one init per job, itself or through a nurse (`nursery`), which is a
+//!   keeper below it that lives in a control group;
 //! - an **init** (`init`) starts the payload, holds its deadline, reaps and measures its tree,
 //!   and tells the engine how it ended.
 //!
@@ -13,7 +14,8 @@
 //! 1. When a [`Report`] arrives, no process of that job exists but its init, which is about to end.
 //! 2. The end of the engine, of the keeper or of an init, by any signal, ends the jobs below it.
 //!    The engine is noticed by end of file on its sockets and the keeper by the lifeline, a pipe
-//!    whose write end only the keeper holds; no parent-death signals.
+//!    whose write end only the keeper holds; no parent-death signals. A nurse is to the keeper
+//!    what the keeper is to the engine, and the end of one ends only its job.
 //! 3. A payload holds the descriptors 0, 1 and 2 and no other.
 //! 4. A candidate's misbehaviour is an [`Ending`]; a [`KeeperError`] is the engine's own trouble.
 
@@ -33,6 +35,7 @@ mod init;
 mod inside;
 mod job;
 mod keeper;
+mod nursery;
 mod root;
 mod serve;
 mod spawn;
@@ -44,7 +47,7 @@ pub use again::{Ended, run_to_end};
 pub use child::{Child, Finished, Killer};
 pub use detach::{leave_terminal, start_detached};
 pub use enclose::INNER_USER;
-pub use job::{Containment, Ending, Job, Report, Stdin, Stream};
+pub use job::{Containment, Ending, HeldBy, Holder, Job, Report, Stdin, Stream};
 pub use keeper::{Keeper, KeeperError};
 pub use serve::{serve_stdin, serve_stdin_with};
 pub use view::{Fenced, File, Layer, Limits, Mount, Network, Sandbox, View};

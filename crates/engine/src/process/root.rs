@@ -2,6 +2,10 @@
 //!
 //! Everything a job sees is an overlay made for it: a lock on a file of the host, or a file changed in place, would be
 //! a message to the trial beside it. Where an overlay is refused, a read-only bind takes its place.
+//!
+//! The stage holds a scaffold, a file system in memory of this job alone: in it the new root, and beside that what the
+//! root is made from. Only the root is moved into; all else goes with the host's root, in a single step. To take
+//! mounts away one by one would cost a wait for every processor each.
 
 use std::ffi::CString;
 use std::fs;
@@ -22,10 +26,11 @@ use super::ground::Failure;
 use super::idmap;
 use super::view::{File, Layer, Mount, View};
 
-/// Where the layer is while the root is being built; it is taken away before the job starts.
-const LAYER: &str = ".layer";
-/// An overlay without an upper needs two lowers.
-const EMPTY: &str = ".empty";
+/// Parts of the scaffold: the new root, the layer where that is in memory, and nothing, since an overlay without an
+/// upper needs two lowers.
+const ROOT: &str = "root";
+const LAYER: &str = "layer";
+const EMPTY: &str = "empty";
 
 const SHARED: MountFlags = MountFlags::RDONLY.union(MountFlags::NOSUID).union(MountFlags::NODEV);
 const PRIVATE: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
@@ -56,14 +61,13 @@ pub(super) fn move_into(view: &View, power: Power<'_>) -> Result<Root, Failure> 
     // Nothing that is mounted here may come to be on the host.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(cannot("make the mounts private"))?;
-    let mut builder = Builder { view, power, root: view.stage.clone(), privates: Vec::new() };
-    builder.lay_ground()?;
+    let mut builder = Builder::on_scaffold(view, power)?;
     for mount in &view.mounts {
         builder.add(mount)?;
     }
     builder.system_folders()?;
-    let root = builder.take_out()?;
-    enter(&view.stage)?;
+    let root = builder.open_what_is_kept()?;
+    enter(&builder.root)?;
     Ok(root)
 }
 
@@ -84,25 +88,35 @@ struct Builder<'a> {
     view: &'a View,
     power: Power<'a>,
     root: PathBuf,
+    layer: PathBuf,
     /// Where each private folder is inside, and its folder in the layer.
     privates: Vec<(PathBuf, PathBuf)>,
+    /// How many files have been shared.
+    files: usize,
 }
 
-impl Builder<'_> {
-    fn lay_ground(&mut self) -> Result<(), Failure> {
-        let root = &self.root;
-        mount("tmpfs", root, "tmpfs", PRIVATE, Some(c"mode=755,size=4m,nr_inodes=4096"))
+impl<'a> Builder<'a> {
+    fn on_scaffold(view: &'a View, power: Power<'a>) -> Result<Builder<'a>, Failure> {
+        let scaffold = &view.stage;
+        mount("tmpfs", scaffold, "tmpfs", PRIVATE, Some(c"mode=755,size=4m,nr_inodes=4096"))
             .map_err(cannot("mount a root"))?;
-        make_folder(&root.join(EMPTY))?;
-        let layer = root.join(LAYER);
-        make_folder(&layer)?;
-        match &self.view.layer {
+        make_folder(&scaffold.join(EMPTY))?;
+        let root = scaffold.join(ROOT);
+        make_folder(&root)?;
+        // Whatever the umask is: its user is not its owner.
+        rustix::fs::chmod(&root, Mode::from_raw_mode(0o755)).map_err(on("open to all", &root))?;
+        mount_bind(&root, &root).map_err(cannot("make a root"))?;
+        let layer = match &view.layer {
             Layer::Memory { bytes, inodes } => {
+                let layer = scaffold.join(LAYER);
+                make_folder(&layer)?;
                 let options = c_string(format!("mode=755,size={bytes},nr_inodes={inodes}").as_bytes())?;
-                mount("tmpfs", &layer, "tmpfs", PRIVATE, Some(options.as_c_str())).map_err(cannot("mount a layer"))
+                mount("tmpfs", &layer, "tmpfs", PRIVATE, Some(options.as_c_str())).map_err(cannot("mount a layer"))?;
+                layer
             }
-            Layer::Disk { dir } => mount_bind(dir, &layer).map_err(on("bind the layer", dir)),
-        }
+            Layer::Disk { dir } => dir.clone(),
+        };
+        Ok(Builder { view, power, root, layer, privates: Vec::new(), files: 0 })
     }
 
     fn add(&mut self, mount: &Mount) -> Result<(), Failure> {
@@ -120,7 +134,7 @@ impl Builder<'_> {
 
     fn share(&self, lowers: &[PathBuf], at: &Path) -> Result<(), Failure> {
         let place = self.make_folders(at)?;
-        let empty = self.root.join(EMPTY);
+        let empty = self.beside(EMPTY);
         let mut all: Vec<&Path> = lowers.iter().map(PathBuf::as_path).collect();
         if all.len() == 1 {
             all.insert(0, &empty);
@@ -129,8 +143,25 @@ impl Builder<'_> {
             Ok(()) => Ok(()),
             // Mounts below it that an ordinary user may not part from it, a file system that cannot be a lower: the
             // real thing then, whole and read-only.
-            Err(_) => self.bind(lowers.last().map_or(at, PathBuf::as_path), &place),
+            Err(_) => {
+                let (last, above) = lowers.split_last().map_or((at, lowers), |(last, above)| (last.as_path(), above));
+                self.bind(last, &place)?;
+                above.iter().rev().try_for_each(|layer| self.bind_files(layer, &place))
+            }
         }
+    }
+
+    /// Lays the files of a layer on those of the same name.
+    fn bind_files(&self, layer: &Path, place: &Path) -> Result<(), Failure> {
+        let failed = |error: std::io::Error| Failure::io(&format!("list {}", layer.display()), &error);
+        for entry in fs::read_dir(layer).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let at = place.join(entry.file_name());
+            if entry.path().is_file() && at.is_file() {
+                self.bind(&entry.path(), &at)?;
+            }
+        }
+        Ok(())
     }
 
     fn bind(&self, from: &Path, place: &Path) -> Result<(), Failure> {
@@ -138,47 +169,59 @@ impl Builder<'_> {
         make_read_only(place).map_err(on("make read-only", from))
     }
 
-    fn share_file(&self, path: &Path, at: &Path) -> Result<(), Failure> {
+    fn share_file(&mut self, path: &Path, at: &Path) -> Result<(), Failure> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Failure::new(format!("share {}", path.display()), Errno::INVAL));
         };
         let place = self.inside(at);
         self.make_folders(at.parent().unwrap_or(at))?;
-        fs::write(&place, "").map_err(|error| Failure::io(&format!("make {}", place.display()), &error))?;
+        if !place.exists() {
+            fs::write(&place, "").map_err(|error| Failure::io(&format!("make {}", place.display()), &error))?;
+        }
         // Through an overlay of its folder, so that its locks are this job's own.
-        let aside = self.root.join(".aside");
+        let aside = self.beside(&format!("file{}", self.files));
+        self.files += 1;
         make_folder(&aside)?;
-        let empty = self.root.join(EMPTY);
+        let empty = self.beside(EMPTY);
         let from = match self.overlay(&[&empty, folder], None, &aside, SHARED) {
-            Ok(()) => aside.join(name),
-            Err(_) => path.to_owned(),
+            // What is mounted on a file alone is not seen through its folder.
+            Ok(()) if !is_mount_point(path) => aside.join(name),
+            _ => path.to_owned(),
         };
         mount_bind(&from, &place).map_err(on("bind", path))?;
-        make_read_only(&place).map_err(on("make read-only", path))?;
-        // Where there was no overlay there is nothing to take away.
-        let _ = unmount(&aside, UnmountFlags::DETACH);
-        Ok(())
+        make_read_only(&place).map_err(on("make read-only", path))
     }
 
     fn make_private(&mut self, lowers: &[PathBuf], at: &Path) -> Result<(), Failure> {
         let place = self.make_folders(at)?;
         let number = self.privates.len();
-        let upper = self.root.join(LAYER).join(format!("upper{number}"));
+        let upper = self.layer.join(format!("upper{number}"));
         self.make_own_folder(&upper)?;
         self.write_files(at, lowers, &upper)?;
         if lowers.is_empty() {
             mount_bind(&upper, &place).map_err(on("bind", at))?;
         } else {
-            let work = self.root.join(LAYER).join(format!("work{number}"));
+            let work = self.layer.join(format!("work{number}"));
             make_folder(&work)?;
             let mapped = self.map_owners(lowers, number)?;
             let lowers: Vec<&Path> = mapped.iter().map(PathBuf::as_path).collect();
             like(lowers[0], &upper)?;
-            self.overlay(&lowers, Some((&upper, &work)), &place, PRIVATE)
-                .map_err(|errno| Failure::new(format!("lay an overlay on {}", at.display()), errno))?;
+            match self.overlay(&lowers, Some((&upper, &work)), &place, PRIVATE) {
+                Ok(()) => {}
+                // Data or a toolchain on a file system that cannot be a lower, a network share perhaps: better to be
+                // read only than not at all.
+                Err(_) if self.is_only_read(at) && lowers.len() == 1 => self.bind(lowers[0], &place)?,
+                Err(errno) => return Err(Failure::new(format!("lay an overlay on {}", at.display()), errno)),
+            }
         }
         self.privates.push((at.to_owned(), upper));
         Ok(())
+    }
+
+    /// Whether nothing is put here before the job starts, and nothing is wanted from here afterwards.
+    fn is_only_read(&self, at: &Path) -> bool {
+        let View { files, hand_back, .. } = self.view;
+        !files.iter().any(|file| file.at.starts_with(at)) && !hand_back.iter().any(|wanted| wanted == at)
     }
 
     /// Run by root, what is root's on the host belongs to the job's user inside, or it could not be written even
@@ -187,7 +230,7 @@ impl Builder<'_> {
         let Power::Root { owners: Some(owners), .. } = self.power else { return Ok(lowers.to_vec()) };
         let mut mapped = Vec::new();
         for (index, lower) in lowers.iter().enumerate() {
-            let place = self.root.join(format!(".lower{number}-{index}"));
+            let place = self.beside(&format!("lower{number}-{index}"));
             make_folder(&place)?;
             mapped.push(match idmap::mount_mapped(lower, &place, owners) {
                 Ok(()) => place,
@@ -264,7 +307,7 @@ impl Builder<'_> {
             .map_err(failed)?;
         written.write_all(&file.bytes).map_err(failed)?;
         self.own(place)?;
-        let at = Timespec { tv_sec: file.mtime, tv_nsec: 0 };
+        let at = Timespec { tv_sec: file.mtime.div_euclid(1000), tv_nsec: file.mtime.rem_euclid(1000) * 1_000_000 };
         let times = Timestamps { last_access: at, last_modification: at };
         rustix::fs::futimens(&written, &times).map_err(|errno| failed(errno.into()))
     }
@@ -276,9 +319,10 @@ impl Builder<'_> {
         mount("proc", &proc, "proc", flags, None).map_err(cannot("mount a new /proc"))?;
         for name in ["sys", "sysrq-trigger", "irq", "bus"] {
             let path = proc.join(name);
-            if path.exists() {
-                mount_bind(&path, &path).map_err(on("bind", &path))?;
-                make_read_only(&path).map_err(on("make read-only", &path))?;
+            match mount_bind(&path, &path) {
+                Ok(()) => make_read_only(&path).map_err(on("make read-only", &path))?,
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(on("bind", &path)(errno)),
             }
         }
         let dev = self.make_folders(Path::new("/dev"))?;
@@ -347,8 +391,8 @@ impl Builder<'_> {
         mount_bind(path, &place).map_err(on("bind", path))
     }
 
-    /// Opens what is wanted afterwards and takes the layer out of the job's sight.
-    fn take_out(&self) -> Result<Root, Failure> {
+    /// Opens what is wanted when the scaffold is gone.
+    fn open_what_is_kept(&self) -> Result<Root, Failure> {
         let open = |path: &Path| {
             rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
                 .map_err(on("open", path))
@@ -358,20 +402,12 @@ impl Builder<'_> {
                 Some((_, upper)) => open(upper),
                 None => Err(Failure::new(format!("hand {} back", wanted.display()), Errno::NOENT)),
             });
-        let handed_back = handed_back.collect::<Result<_, _>>()?;
-        let layer = self.root.join(LAYER);
-        let root = Root { handed_back, layer: open(&layer)? };
-        unmount(&layer, UnmountFlags::DETACH).map_err(cannot("take the layer away"))?;
-        for entry in fs::read_dir(&self.root).map_err(|error| Failure::io("list the root", &error))? {
-            let entry = entry.map_err(|error| Failure::io("list the root", &error))?;
-            if entry.file_name().as_bytes().starts_with(b".") {
-                let path = entry.path();
-                // Only the mapped lowers are mounts; the overlays hold on to them.
-                let _ = unmount(&path, UnmountFlags::DETACH);
-                fs::remove_dir(&path).map_err(|error| Failure::io(&format!("remove {}", path.display()), &error))?;
-            }
-        }
-        Ok(root)
+        Ok(Root { handed_back: handed_back.collect::<Result<_, _>>()?, layer: open(&self.layer)? })
+    }
+
+    /// Something of the scaffold that is not in the root.
+    fn beside(&self, name: &str) -> PathBuf {
+        self.view.stage.join(name)
     }
 
     fn inside(&self, at: &Path) -> PathBuf {
@@ -414,9 +450,9 @@ fn like(lower: &Path, upper: &Path) -> Result<(), Failure> {
     rustix::fs::utimensat(rustix::fs::CWD, upper, &times, rustix::fs::AtFlags::empty()).map_err(failed)
 }
 
-/// Makes the stage the root, and lets go of the old one.
-fn enter(stage: &Path) -> Result<(), Failure> {
-    rustix::process::chdir(stage).map_err(cannot("enter the new root"))?;
+/// Makes this the root, and lets go of the old one with all that is mounted there.
+fn enter(root: &Path) -> Result<(), Failure> {
+    rustix::process::chdir(root).map_err(cannot("enter the new root"))?;
     rustix::process::pivot_root(".", ".").map_err(cannot("change the root"))?;
     unmount(".", UnmountFlags::DETACH).map_err(cannot("let go of the old root"))?;
     rustix::process::chdir("/").map_err(cannot("enter the new root"))?;
@@ -433,6 +469,16 @@ fn make_read_only(place: &Path) -> Result<(), Errno> {
         userns_fd: 0,
     };
     idmap::set_attributes(fd.as_fd(), &attributes, libc::AT_RECURSIVE)
+}
+
+fn is_mount_point(path: &Path) -> bool {
+    let stat = rustix::fs::statx(
+        rustix::fs::CWD,
+        path,
+        rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
+        rustix::fs::StatxFlags::BASIC_STATS,
+    );
+    stat.is_ok_and(|stat| stat.stx_attributes.contains(rustix::fs::StatxAttributes::MOUNT_ROOT))
 }
 
 fn escape(path: &Path, into: &mut Vec<u8>) {

@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::mem;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -11,14 +12,16 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, WaitOptions, chdir, getpid, kill_process, set_child_subreaper, setsid, wait};
+use rustix::process::{Pid, Signal, WaitOptions, chdir, getpid, set_child_subreaper, setsid, wait};
 
+use super::confine::cgroup::{Group, Meter};
 use super::confine::fence;
 use super::confine::seccomp::{Program, Sockets};
 use super::ground::{Failure, Ground};
 use super::idmap;
 use super::init::{self, Post};
 use super::job::{Containment, Report};
+use super::nursery::{Charge, Cradle, Nursery, is_exhaustion};
 use super::spawn::{child_signals, exit_now, ignore_signals, keep_only, threads};
 use super::tree;
 use super::view::Network;
@@ -65,7 +68,9 @@ pub(super) fn serve(engine: OwnedFd, containment: Option<Containment>) -> ! {
     exit_now(if served.is_ok() { 0 } else { 101 })
 }
 
+/// A keeper, or a nurse below it.
 struct Server<'a> {
+    /// Whom it serves; a nurse serves the keeper.
     engine: &'a OwnedFd,
     ground: Ground,
     signals: OwnedFd,
@@ -76,11 +81,20 @@ struct Server<'a> {
     /// For each user that jobs run as, a namespace in which root's files are theirs.
     owners: HashMap<u32, Option<OwnedFd>>,
     programs: HashMap<Sockets, Program>,
-    /// The control socket of each live init. The engine sees its end of file only when the keeper
-    /// lets go as well, which is after the job's last process is dead.
-    inits: HashMap<Pid, OwnedFd>,
+    /// What each live init leaves. The engine sees end of file on a control socket only when the
+    /// keeper lets go as well, which is after the job's last process is dead.
+    inits: HashMap<Pid, Charge>,
     /// Control sockets of inits that died before their tree, kept until the orphans are dead.
     bereft: Vec<OwnedFd>,
+    nursery: Nursery,
+    duty: Option<Duty>,
+}
+
+/// What only a nurse has.
+struct Duty {
+    /// Of the group that it and its inits are in.
+    meter: Meter,
+    busy: bool,
 }
 
 impl<'a> Server<'a> {
@@ -96,13 +110,18 @@ impl<'a> Server<'a> {
         unsafe { keep_only([engine.as_raw_fd()]) };
         replace_stdio().map_err(cannot("open /dev/null"))?;
         chdir("/").map_err(cannot("enter the directory /"))?;
+        Server::new(engine, Ground::find(containment)?)
+    }
+
+    fn new(engine: &'a OwnedFd, ground: Ground) -> Result<Self, Failure> {
+        let cannot = |what: &'static str| move |errno| Failure::new(what, errno);
         set_child_subreaper(Some(getpid())).map_err(cannot("become a subreaper"))?;
         let signals = child_signals().map_err(cannot("watch for children"))?;
         let (lifeline, writer) =
             pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).map_err(cannot("make the lifeline"))?;
         Ok(Server {
             engine,
-            ground: Ground::find(containment)?,
+            ground,
             signals,
             lifeline,
             lifeline_writer: Some(writer),
@@ -111,7 +130,28 @@ impl<'a> Server<'a> {
             programs: HashMap::new(),
             inits: HashMap::new(),
             bereft: Vec::new(),
+            nursery: Nursery::default(),
+            duty: None,
         })
+    }
+
+    /// The life of a nurse, from a copy of its keeper to its last instruction.
+    fn nurse(&mut self, keeper: &OwnedFd, meter: Meter) -> ! {
+        // A panic must not unwind into the keeper's code.
+        let served = catch_unwind(AssertUnwindSafe(|| -> Result<(), Failure> {
+            let (held, owners) = (mem::take(&mut self.held), mem::take(&mut self.owners));
+            let mine = held.iter().chain(owners.values().flatten()).chain([keeper]).map(AsRawFd::as_raw_fd);
+            // What the keeper holds would tell others that it is still there when it is not.
+            // SAFETY: what is closed belongs to the keeper's frames, and this process never returns there.
+            unsafe { keep_only(mine.chain(meter.descriptors())) };
+            let programs = mem::take(&mut self.programs);
+            let duty = Some(Duty { meter, busy: false });
+            let mut server = Server { held, owners, programs, duty, ..Server::new(keeper, self.ground)? };
+            server.serve();
+            server.finish();
+            Ok(())
+        }));
+        exit_now(if matches!(served, Ok(Ok(()))) { 0 } else { 101 })
     }
 
     /// Answers requests until the engine is gone.
@@ -119,6 +159,7 @@ impl<'a> Server<'a> {
         loop {
             self.wait_for_news(None);
             self.reap();
+            self.nursery.listen();
             loop {
                 match wire::receive(self.engine, RecvFlags::DONTWAIT) {
                     Ok(Some(message)) => self.answer(message),
@@ -128,6 +169,19 @@ impl<'a> Server<'a> {
                     Ok(None) | Err(_) => return,
                 }
             }
+            self.say_when_idle();
+        }
+    }
+
+    /// Tells the keeper that the job it handed over is no more.
+    fn say_when_idle(&mut self) {
+        if let Some(duty) = &mut self.duty
+            && duty.busy
+            && self.inits.is_empty()
+            && self.bereft.is_empty()
+        {
+            duty.busy = false;
+            let _ = wire::send(self.engine, &(), &[], SendFlags::DONTWAIT);
         }
     }
 
@@ -136,13 +190,10 @@ impl<'a> Server<'a> {
         // The inits do the work: killing them would leave every tree without a namespace to the
         // keeper alone, and to nobody if it were killed a moment later.
         self.lifeline_writer = None;
+        self.nursery.dismiss();
         let limit = Instant::now() + INIT_LIMIT;
         while self.reap() {
             if Instant::now() >= limit {
-                for pid in self.inits.keys() {
-                    // In a namespace the kernel kills the rest; other trees are swept.
-                    let _ = kill_process(*pid, Signal::KILL);
-                }
                 self.sweep(&HashSet::new());
             }
             self.wait_for_news(Some(FINISH_AGAIN));
@@ -158,12 +209,35 @@ impl<'a> Server<'a> {
                     self.start(walls, fds);
                 }
             }
-            Ok(Request::Hold) => self.held.extend(message.fds),
+            Ok(Request::Hold) => {
+                self.nursery.hold(&message.fds);
+                self.held.extend(message.fds);
+            }
+            Ok(Request::HeldBy) => {
+                if let Some(asker) = message.fds.first() {
+                    let _ = wire::send(asker, &self.nursery.held_by(), &[], SendFlags::DONTWAIT);
+                }
+            }
             Err(_) => {}
         }
     }
 
-    fn start(&mut self, walls: Walls, [body, control, stdin, stdout, stderr]: [OwnedFd; 5]) {
+    fn start(&mut self, walls: Walls, fds: [OwnedFd; 5]) {
+        if let Some(duty) = &mut self.duty {
+            duty.busy = true;
+            return self.make_init(walls, fds, None);
+        }
+        // SAFETY: the keeper has a single thread, and `nurse` does not return.
+        match unsafe { self.nursery.cradle(&walls) } {
+            Cradle::Here => self.make_init(walls, fds, None),
+            Cradle::Fresh(group, meter) => self.make_init(walls, fds, Some((group, meter))),
+            Cradle::Nurse(nurse) => self.nursery.hand_over(nurse, walls, fds),
+            Cradle::New(keeper, meter) => self.nurse(&keeper, meter),
+        }
+    }
+
+    fn make_init(&mut self, walls: Walls, fds: [OwnedFd; 5], fresh: Option<(Group, Meter)>) {
+        let (group, meter) = fresh.unzip();
         let owners = match walls.kind {
             Kind::View { user: Some(user) } => self.owners_for(user),
             Kind::View { user: None } | Kind::None | Kind::Fenced => None,
@@ -171,36 +245,47 @@ impl<'a> Server<'a> {
         let program = match self.program_for(walls) {
             Ok(program) => program,
             Err(failure) => {
-                let report = Report::not_started(failure.errno, &failure.what);
-                let _ = wire::send(&control, &report, &[], SendFlags::DONTWAIT);
-                return;
+                group.map(Group::remove);
+                return not_started(&fds, &failure);
             }
         };
-        // SAFETY: the keeper has a single thread, and the init ends in `init::run`.
+        let birthplace = group.as_ref().and_then(Group::birthplace);
         let split = match walls.kind {
-            Kind::View { .. } => unsafe { self.ground.split_off(walls.network) },
-            Kind::None | Kind::Fenced => unsafe { self.ground.split() },
+            // SAFETY: the keeper has a single thread, and the init ends in `init::run`.
+            Kind::View { .. } => unsafe { self.ground.split_off(walls.network, birthplace) },
+            // SAFETY: the same.
+            Kind::None | Kind::Fenced => unsafe { self.ground.split(birthplace) },
         };
+        let failed = |errno| Failure::new("make a process", errno);
         match split {
-            Ok(None) => init::run(
-                self.ground,
-                Post {
-                    body,
-                    control,
-                    stdio: [stdin, stdout, stderr],
-                    lifeline: self.lifeline.as_fd(),
-                    held: &self.held,
-                    owners: owners.and_then(|user| self.owners.get(&user)).and_then(Option::as_ref),
-                    program: program.and_then(|sockets| self.programs.get(&sockets)),
-                },
-            ),
+            Ok(None) => {
+                let [body, control, stdin, stdout, stderr] = fds;
+                init::run(
+                    self.ground,
+                    Post {
+                        body,
+                        control,
+                        stdio: [stdin, stdout, stderr],
+                        lifeline: self.lifeline.as_fd(),
+                        held: &self.held,
+                        owners: owners.and_then(|user| self.owners.get(&user)).and_then(Option::as_ref),
+                        program: program.and_then(|sockets| self.programs.get(&sockets)),
+                        meter: meter.as_ref().or(self.duty.as_ref().map(|duty| &duty.meter)),
+                    },
+                )
+            }
             Ok(Some(init)) => {
-                self.inits.insert(init, control);
+                let [_, control, ..] = fds;
+                self.inits.insert(init, Charge { control: Some(control), group });
             }
-            Err(errno) => {
-                let report = Report::not_started(errno.raw_os_error(), "make a process");
-                let _ = wire::send(&control, &report, &[], SendFlags::DONTWAIT);
-            }
+            Err(errno) => match group.map(Group::remove) {
+                // Some kernels and containers know the call and not this use of it.
+                Some(_) if !is_exhaustion(errno) => {
+                    self.nursery.without(&failed(errno));
+                    self.make_init(walls, fds, None);
+                }
+                _ => not_started(&fds, &failed(errno)),
+            },
         }
     }
 
@@ -236,13 +321,16 @@ impl<'a> Server<'a> {
         let _ = rustix::io::read(&self.signals, &mut pending);
         let options = WaitOptions::NOHANG | WaitOptions::from_bits_retain(libc::__WALL as u32);
         let mut orphans = false;
+        let mut groups = Vec::new();
         let left = loop {
             match wait(options) {
-                Ok(Some((pid, status))) => match self.inits.remove(&pid) {
-                    Some(_) if status.exit_status() == Some(0) => {}
-                    Some(control) => {
-                        self.bereft.push(control);
-                        orphans = true;
+                Ok(Some((pid, status))) => match self.inits.remove(&pid).or_else(|| self.nursery.part_with(pid)) {
+                    Some(Charge { control, group }) => {
+                        groups.extend(group);
+                        if status.exit_status() != Some(0) {
+                            self.bereft.extend(control);
+                            orphans = true;
+                        }
                     }
                     None => orphans = true,
                 },
@@ -252,29 +340,28 @@ impl<'a> Server<'a> {
             }
         };
         if orphans {
-            let inits = self.inits.keys().copied().collect();
+            let ours = self.inits.keys().copied().chain(self.nursery.pids()).collect();
             // Killed, they are reaped in a later round, and that round sweeps again: an orphan
             // that forked in between leaves its child here.
-            if self.sweep(&inits) == 0 {
+            if self.sweep(&ours) == 0 {
                 self.bereft.clear();
             }
+        }
+        for group in groups {
+            // One that cannot be removed is swept by the keeper of a later run.
+            let _ = group.remove();
         }
         left
     }
 
-    /// Kills what came down to the keeper when an init died; says how many there were.
-    fn sweep(&self, inits: &HashSet<Pid>) -> usize {
-        match self.ground.containment() {
-            // The kernel has done it before the init could be waited for.
-            Containment::PidNamespace => 0,
-            Containment::Subreaper => {
-                let orphans = tree::below(getpid(), inits);
-                for orphan in &orphans {
-                    orphan.signal(Signal::KILL);
-                }
-                orphans.len()
-            }
+    /// Kills what came down to the keeper when an init or a nurse died, all but `ours` and what is below them; says how
+    /// many there were.
+    fn sweep(&self, ours: &HashSet<Pid>) -> usize {
+        let orphans = tree::below(getpid(), ours);
+        for orphan in &orphans {
+            orphan.signal(Signal::KILL);
         }
+        orphans.len()
     }
 
     fn wait_for_news(&self, timeout: Option<Duration>) {
@@ -282,10 +369,18 @@ impl<'a> Server<'a> {
         let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
         if timeout.is_none() {
             fds.push(PollFd::new(self.engine, PollFlags::IN));
+            fds.extend(self.nursery.sockets().map(|socket| PollFd::new(socket, PollFlags::IN)));
         }
         // Whatever woke it, what follows asks without blocking.
         let _ = poll(&mut fds, timeout.as_ref());
     }
+}
+
+/// Reports a job that never ran, on its control socket.
+fn not_started([_, control, ..]: &[OwnedFd; 5], failure: &Failure) {
+    let report = Report::not_started(failure.errno, &failure.what);
+    // An engine that has just gone needs no report.
+    let _ = wire::send(control, &report, &[], SendFlags::DONTWAIT);
 }
 
 /// Lets go of the engine's input, output and terminal, which may be pipes others wait on.

@@ -180,10 +180,19 @@ pub(super) unsafe fn keep_only(keep: impl IntoIterator<Item = RawFd>) {
 
 /// Time and memory of every process the caller has waited for, and of those they waited for.
 pub(super) fn children_usage() -> (Duration, u64) {
+    usage_of(libc::RUSAGE_CHILDREN)
+}
+
+/// Time that the calling process itself has used.
+pub(super) fn own_time() -> Duration {
+    usage_of(libc::RUSAGE_SELF).0
+}
+
+fn usage_of(whom: libc::c_int) -> (Duration, u64) {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: getrusage writes the structure it is given; zeroed, it is valid even if it does not.
     let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        libc::getrusage(whom, usage.as_mut_ptr());
         usage.assume_init()
     };
     let time = |t: libc::timeval| Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64);

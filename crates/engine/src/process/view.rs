@@ -86,7 +86,7 @@ pub enum Mount {
 pub struct File {
     pub at: PathBuf,
     pub executable: bool,
-    /// In seconds since the epoch.
+    /// In milliseconds since the epoch.
     pub mtime: i64,
     pub length: usize,
     /// Travels behind the description, not in it.
@@ -134,6 +134,15 @@ impl Sandbox {
         match self {
             Sandbox::View(view) => Some(view),
             Sandbox::None | Sandbox::Fenced(_) => None,
+        }
+    }
+
+    /// The host's user to run as, where it is not the engine's own.
+    pub(super) fn user(&self) -> Option<u32> {
+        match self {
+            Sandbox::None => None,
+            Sandbox::View(view) => view.user,
+            Sandbox::Fenced(fenced) => fenced.user,
         }
     }
 

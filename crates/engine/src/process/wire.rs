@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::job::{Containment, Job};
-use super::view::{Limits, Network, Sandbox};
+use super::view::{Layer, Limits, Network, Sandbox};
 
 /// Far above any message: what can be long travels in a memfd.
 const MESSAGE_LIMIT: usize = 16 * 1024;
@@ -43,6 +43,8 @@ pub(super) enum Request {
     Start(Walls),
     /// With the descriptor to hold.
     Hold,
+    /// With the socket on which to answer.
+    HeldBy,
 }
 
 /// What the keeper must know of a job's sandbox before it makes an init.
@@ -51,6 +53,8 @@ pub(super) struct Walls {
     pub kind: Kind,
     pub network: Network,
     pub limits: Limits,
+    /// What its files may take of memory, where they are kept there.
+    pub files_in_memory: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +74,11 @@ impl Walls {
             Sandbox::View(view) => Kind::View { user: view.user },
             Sandbox::Fenced(_) => Kind::Fenced,
         };
-        Walls { kind, network: sandbox.network(), limits: sandbox.limits() }
+        let files_in_memory = match sandbox.view().map(|view| &view.layer) {
+            Some(Layer::Memory { bytes, .. }) => *bytes,
+            Some(Layer::Disk { .. }) | None => 0,
+        };
+        Walls { kind, network: sandbox.network(), limits: sandbox.limits(), files_in_memory }
     }
 }
 

@@ -5,8 +5,8 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::host;
 use super::plan::{SeatId, Wanted, first_user, inputs, limits, network};
+use super::{devices, host, toolchains};
 use crate::process::{Fenced, Limits, Mount, Network};
 
 /// What every program reads that is in no toolchain.
@@ -21,6 +21,7 @@ pub struct Fences {
     first_user: Option<u32>,
     /// The person's home, whose toolchains are readable; commands get a home of their own.
     home: Option<PathBuf>,
+    devices: Vec<PathBuf>,
 }
 
 impl Fences {
@@ -32,10 +33,11 @@ impl Fences {
             Mount::Private { .. } | Mount::File { .. } | Mount::Link { .. } => None,
         });
         let mut read: Vec<PathBuf> = system.chain(ALSO.map(PathBuf::from)).collect();
+        let inputs = inputs(wanted);
         if let Some(home) = home {
-            read.extend(host::toolchains(home, environment));
+            read.extend(toolchains::toolchains(home, environment, &inputs));
         }
-        read.extend(inputs(wanted).into_iter().filter_map(|path| path.canonicalize().ok()));
+        read.extend(inputs.into_iter().filter_map(|path| path.canonicalize().ok()));
         let is_root = rustix::process::getuid().is_root();
         Fences {
             read,
@@ -45,6 +47,7 @@ impl Fences {
             // A user that cannot get to its own copy could run nothing; root without capabilities can.
             first_user: (is_root && all_may_pass(dir)).then(|| first_user(dir)),
             home: home.map(Path::to_owned),
+            devices: devices::wanted(&spec.sandbox.devices),
         }
     }
 
@@ -60,7 +63,7 @@ impl Fences {
         Fenced {
             read,
             write,
-            devices: Vec::new(),
+            devices: self.devices.clone(),
             network: if seat.is_desk { self.agent_network } else { self.network },
             user: self.user(seat),
             limits: self.limits,

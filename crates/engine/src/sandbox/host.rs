@@ -1,4 +1,4 @@
-//! What of the host a sandboxed command may see: system folders and toolchains, by an allow-list.
+//! The system folders that a sandboxed command sees, by an allow-list, and what is mounted inside a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,45 +21,6 @@ const SYSTEM: [&str; 12] = [
     "/sys/class/drm",
 ];
 
-/// Toolchains that people keep at home. Never a whole `.cargo`: a token for the registry lies beside the registry.
-const AT_HOME: [&str; 22] = [
-    ".cargo/bin",
-    ".cargo/registry",
-    ".cargo/git",
-    ".rustup",
-    ".pyenv",
-    ".local/bin",
-    ".local/lib",
-    ".local/share/uv",
-    ".local/share/pipx",
-    ".nvm",
-    ".volta",
-    ".asdf",
-    ".sdkman",
-    ".bun",
-    ".deno",
-    ".juliaup",
-    ".julia",
-    "miniconda3",
-    "anaconda3",
-    "miniforge3",
-    "mambaforge",
-    ".elan",
-];
-
-/// Variables that name the folder of a toolchain.
-const ROOTS: [&str; 9] = [
-    "RUSTUP_HOME",
-    "PYENV_ROOT",
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-    "GOROOT",
-    "GOPATH",
-    "JAVA_HOME",
-    "NVM_DIR",
-    "CUDA_HOME",
-];
-
 /// The system folders as they are on this host, with what is mounted inside them.
 pub(super) fn system() -> Vec<Mount> {
     let mut mounts = Vec::new();
@@ -73,7 +34,10 @@ pub(super) fn system() -> Vec<Mount> {
             Ok(metadata) if metadata.is_dir() => {
                 let below = mounted_below(&path);
                 mounts.push(shared(path));
-                mounts.extend(below.into_iter().map(shared));
+                mounts.extend(below.into_iter().map(|path| match path.is_dir() {
+                    true => shared(path),
+                    false => Mount::File { at: path.clone(), path },
+                }));
             }
             _ => {}
         }
@@ -81,49 +45,31 @@ pub(super) fn system() -> Vec<Mount> {
     mounts
 }
 
-/// Toolchains outside the system folders: at home, named by a variable, or on the path.
-pub(super) fn toolchains(home: &Path, environment: &[(String, String)]) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = AT_HOME.iter().map(|name| home.join(name)).collect();
-    let value = |wanted: &str| environment.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
-    found.extend(ROOTS.iter().filter_map(|name| value(name)).map(PathBuf::from));
-    if let Some(cargo) = value("CARGO_HOME").map(PathBuf::from) {
-        found.extend(["bin", "registry", "git"].map(|name| cargo.join(name)));
-    }
-    let on_path = value("PATH").unwrap_or_default().split(':').map(PathBuf::from);
-    found.extend(on_path.map(|folder| toolchain_of(&folder, home)));
-    found.retain(|path| is_worth_it(path, home));
-    found.sort();
-    found.dedup();
-    // What lies in another is there with it.
-    let all = found.clone();
-    found.retain(|path| !all.iter().any(|other| other != path && path.starts_with(other)));
-    found
-}
-
-/// A folder of programs comes with the libraries beside it, unless that would be half of somebody's home.
-fn toolchain_of(folder: &Path, home: &Path) -> PathBuf {
-    let above = folder.parent().unwrap_or(folder);
-    let is_programs = folder.file_name().is_some_and(|name| name == "bin" || name == "shims");
-    let is_toolchain =
-        is_programs && ["lib", "pyvenv.cfg", "share", "include"].iter().any(|name| above.join(name).exists());
-    let is_home = home.starts_with(above) || above == home.join(".local") || above == home.join(".cargo");
-    if is_toolchain && !is_home { above.to_owned() } else { folder.to_owned() }
-}
-
-fn is_worth_it(path: &Path, home: &Path) -> bool {
-    let in_system = SYSTEM.iter().any(|system| path.starts_with(system));
-    path.is_absolute() && !in_system && !home.starts_with(path) && path.parent().is_some() && path.is_dir()
+/// Whether a path is there with the system folders.
+pub(super) fn is_system(path: &Path) -> bool {
+    SYSTEM.iter().any(|system| path.starts_with(system))
 }
 
 fn shared(path: PathBuf) -> Mount {
     Mount::Shared { lowers: vec![path.clone()], at: path }
 }
 
-/// Mounts inside a folder (a driver's libraries, say), which an overlay of the folder alone would lose.
-fn mounted_below(folder: &Path) -> Vec<PathBuf> {
-    let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+/// Mounts inside a folder, which an overlay of the folder alone would lose: a second disk, or the libraries of a
+/// driver, which containers get as single files.
+pub(super) fn mounted_below(folder: &Path) -> Vec<PathBuf> {
+    let mut below = below(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default(), folder);
+    below.retain(|place| place.is_dir() || place.is_file());
+    below
+}
+
+/// The places inside a folder that the kernel's table of mounts names, a folder before what lies in it.
+fn below(table: &str, folder: &Path) -> Vec<PathBuf> {
     let places = table.lines().filter_map(|line| line.split(' ').nth(4)).map(unescape);
-    places.filter(|place| place != folder && place.starts_with(folder) && place.is_dir()).collect()
+    let mut below: Vec<PathBuf> = places.filter(|place| place != folder && place.starts_with(folder)).collect();
+    below.sort();
+    // Mounts can lie on each other; the last one is what is seen.
+    below.dedup();
+    below
 }
 
 /// The kernel writes blanks and backslashes in octal.
@@ -152,17 +98,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_virtual_environment_on_the_path_comes_whole_and_a_home_never_does() {
-        let dir = tempfile::tempdir().unwrap();
-        let home = dir.path().join("home");
-        let venv = dir.path().join("venv");
-        for folder in [home.join("bin"), home.join("lib"), venv.join("bin"), venv.join("lib"), home.join(".cargo/bin")]
-        {
-            fs::create_dir_all(folder).unwrap();
-        }
-        let path = format!("{}:{}:/usr/bin:relative", venv.join("bin").display(), home.join("bin").display());
-        let found = toolchains(&home, &[("PATH".to_owned(), path)]);
-        assert_eq!(found, [home.join(".cargo/bin"), home.join("bin"), venv]);
+    fn mounts_inside_a_folder_are_found_once_and_in_order() {
+        let table = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+                     30 22 8:2 / /data/b rw - ext4 /dev/sdb1 rw\n\
+                     31 22 8:3 / /data rw - ext4 /dev/sdc1 rw\n\
+                     32 30 0:5 / /data/b/c\\040d rw - tmpfs none rw\n\
+                     33 30 0:6 / /data/b rw - tmpfs none rw\n\
+                     34 22 0:7 / /database rw - tmpfs none rw\n";
+        assert_eq!(below(table, Path::new("/data")), [Path::new("/data/b"), Path::new("/data/b/c d")]);
     }
 
     #[test]

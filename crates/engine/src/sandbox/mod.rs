@@ -3,6 +3,7 @@
 //! The mechanics are [`crate::process`]'s; here is decided what a trial, a scorer, an agent and `prepare` get to see.
 
 pub mod check;
+mod devices;
 mod etc;
 mod fenced;
 mod find;
@@ -12,12 +13,15 @@ mod plan;
 mod prepare;
 mod set_up;
 mod standard;
+mod toolchains;
 
 pub use fenced::{Fences, sweep_shared_memory};
 pub use find::{Found, find};
 pub use plan::{SeatId, Wanted, fingerprint_inputs, inputs, resolve};
 pub use set_up::SetUpError;
 pub use standard::{ARTIFACTS, OUT, Phase, SAID, Standard};
+
+pub(crate) use toolchains::{is_secret, toolchain_of};
 
 use std::sync::{Mutex, PoisonError};
 

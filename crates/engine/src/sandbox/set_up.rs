@@ -137,8 +137,9 @@ impl Preparing<'_, '_> {
         workspace::wipe(from)?;
         workspace::empty(from)?;
         let spec = self.wanted.spec;
-        let view = self.standard.preparing(self.contents, network, clock::now().0 / 1000, from);
+        let view = self.standard.preparing(self.contents, network, clock::now().0, from);
         let mut env = self.wanted.environment.to_vec();
+        env.extend(self.standard.identity());
         env.push(("TMPDIR".to_owned(), "/tmp".to_owned()));
         env.push(("OVERNIGHT_OUT".to_owned(), super::OUT.to_owned()));
         env.push(("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string()));

@@ -8,7 +8,7 @@ use overnight_model::spec;
 
 use super::plan::{SeatId, Wanted, first_user, inputs, limits, network};
 use super::prepare::Manifest;
-use super::{etc, host};
+use super::{devices, etc, host, toolchains};
 use crate::process::{File, Layer, Limits, Mount, Network, View};
 use crate::workspace::GitError;
 
@@ -69,7 +69,9 @@ impl Standard {
         let home = home.filter(|home| home.parent().is_some()).unwrap_or(Path::new("/home/overnight"));
         let etc = layers.join("etc");
         crate::workspace::wipe(&etc)?;
-        etc::write(&etc, home, is_root, reached).map_err(GitError::io("write", &etc))?;
+        let called = environment.iter().find(|(name, _)| name == "USER").map(|(_, name)| name.as_str());
+        let who = etc::Identity::of(is_root, home, called);
+        etc::write(&etc, &who, is_root, reached).map_err(GitError::io("write", &etc))?;
 
         let private = |lowers: Vec<PathBuf>, at: &Path| Mount::Private { lowers, at: at.to_owned() };
         let mut mounts = host::system();
@@ -78,8 +80,18 @@ impl Standard {
         if home != checkout {
             mounts.push(private(Vec::new(), home));
         }
+        // Where a home is a link to another disk, scripts of a virtual environment name themselves by way of it.
+        if let Ok(real) = fs::canonicalize(home)
+            && real != home
+            && let Ok(inside) = checkout.strip_prefix(&real)
+            && inside != Path::new("")
+        {
+            mounts.push(Mount::Link { target: checkout.to_owned(), at: home.join(inside) });
+        }
         let inputs = inputs(wanted);
-        let toolchains = host::toolchains(home, environment);
+        let own = spec.evaluate.env.clone().into_iter();
+        let environment: Vec<_> = environment.iter().cloned().chain(own).collect();
+        let toolchains = toolchains::toolchains(home, &environment, &inputs);
         for path in toolchains.iter().filter(|path| !path.starts_with(checkout) && !inputs.contains(path)) {
             mounts.push(private(vec![path.clone()], path));
         }
@@ -93,7 +105,7 @@ impl Standard {
             mounts,
             checkout: checkout.to_owned(),
             limits: limits(spec, slots),
-            devices: Vec::new(),
+            devices: devices::wanted(&spec.sandbox.devices),
             network: reached,
             agent_network: network(spec.agent.network),
             first_user: is_root.then(|| first_user(dir)),
@@ -119,10 +131,10 @@ impl Standard {
     }
 
     /// What one command sees. `disk` is an empty folder for what it writes, where that is not kept in memory;
-    /// `now` is in seconds.
+    /// `now` is in milliseconds.
     pub fn view(&self, phase: Phase<'_>, seat: SeatId, contents: &Contents, now: i64, disk: &Path) -> View {
-        // Some tools keep whole seconds only.
-        let mtime = self.prepared.iter().map(|manifest| manifest.newest + 1).fold(now, i64::max);
+        // Newer than anything built before, in the same second too; and some tools keep whole seconds only.
+        let mtime = self.prepared.iter().map(|manifest| (manifest.newest + 1) * 1000).fold(now + 1, i64::max);
         let mut mounts = self.mounts.clone();
         let mut lowers = vec![self.locked()];
         let mut files = Vec::new();
@@ -190,6 +202,20 @@ impl Standard {
         self.prepared.push(manifest);
     }
 
+    /// What commands are told of who they are, where they are not the person.
+    pub fn identity(&self) -> Vec<(String, String)> {
+        let names = ["USER", "LOGNAME"].into_iter().filter(|_| self.first_user.is_some());
+        names.map(|name| (name.to_owned(), etc::NAME.to_owned())).collect()
+    }
+
+    /// Whether commands see what the host has at a path outside the checkout.
+    pub(crate) fn shows(&self, path: &Path) -> bool {
+        self.mounts.iter().any(|mount| match mount {
+            Mount::Private { lowers, at } => !lowers.is_empty() && path.starts_with(at),
+            Mount::Shared { at, .. } | Mount::File { at, .. } | Mount::Link { at, .. } => path.starts_with(at),
+        })
+    }
+
     pub fn surface(&self) -> &[String] {
         &self.surface
     }
@@ -199,16 +225,19 @@ impl Standard {
     }
 }
 
-/// A folder is there whole; a file alone; and where the path is a link, what it leads to under both names.
+/// A folder is there whole, with what is mounted in it; a file alone; and where the path is a link, what it leads to
+/// under both names.
 fn input_mounts(path: &Path) -> Vec<Mount> {
     let Ok(real) = fs::canonicalize(path) else { return Vec::new() };
-    let mount = |at: &Path| match real.is_dir() {
-        true => Mount::Private { lowers: vec![real.clone()], at: at.to_owned() },
-        false => Mount::File { path: real.clone(), at: at.to_owned() },
+    let mount = |real: &Path, at: PathBuf| match real.is_dir() {
+        true => Mount::Private { lowers: vec![real.to_owned()], at },
+        false => Mount::File { path: real.to_owned(), at },
     };
-    let mut mounts = vec![mount(path)];
-    if real != path {
-        mounts.push(mount(&real));
+    let names = if real == path { vec![path] } else { vec![path, &real] };
+    let mut mounts: Vec<Mount> = names.iter().map(|name| mount(&real, name.to_path_buf())).collect();
+    for below in host::mounted_below(&real) {
+        let inner = below.strip_prefix(&real).unwrap_or(&below);
+        mounts.extend(names.iter().map(|name| mount(&below, name.join(inner))));
     }
     mounts
 }

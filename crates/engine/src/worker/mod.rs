@@ -2,6 +2,8 @@
 
 mod artifacts;
 mod capture;
+mod complaint;
+mod hint;
 mod kept;
 mod place;
 mod score;
@@ -11,6 +13,7 @@ pub(crate) use capture::Capture;
 pub(crate) use kept::Kept;
 pub use place::{DISK_FLOOR, Room, free_bytes};
 pub(crate) use place::{Left, Order, Place, Ran, Role, describe};
+pub use trial::HINT_MARK;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +30,7 @@ use crate::clock;
 use crate::dispatch::{Action, Arrival, Fault, Keep, Machine};
 use crate::process::{Keeper, Killer};
 use crate::sandbox::{Sandbox, fingerprint_inputs};
-use crate::workspace::{CommitPlan, GitError, ObjectId, Store, UserRepo, oid};
+use crate::workspace::{CommitPlan, GitError, Names, ObjectId, Store, UserRepo, oid};
 
 /// What every worker needs to know.
 #[derive(Clone)]
@@ -45,6 +48,8 @@ pub struct Shop {
     pub sandbox: Arc<Sandbox>,
     /// What the inputs held when the run began.
     pub inputs: Option<String>,
+    /// What is tracked at the baseline.
+    pub names: Arc<Names>,
 }
 
 /// This machine.

@@ -260,6 +260,7 @@ impl Place {
         let (sandbox, tree) = match room.shop.sandbox.standard() {
             Some(standard) => {
                 env.push(("TMPDIR".to_owned(), "/tmp".to_owned()));
+                env.extend(standard.identity());
                 (self.view(standard)?, standard.tree().to_owned())
             }
             None => {
@@ -362,8 +363,8 @@ impl Place {
             Role::Agent => Phase::Agent,
             Role::Scorer => Phase::Score { artifacts: &artifacts },
         };
-        let mtime = clock::now().0 / 1000;
-        Ok(process::Sandbox::View(Box::new(standard.view(phase, self.seat(), &self.contents, mtime, &disk))))
+        let view = standard.view(phase, self.seat(), &self.contents, clock::now().0, &disk);
+        Ok(process::Sandbox::View(Box::new(view)))
     }
 }
 

@@ -9,13 +9,16 @@ use overnight_model::{Ending, Measurement, Score, Seed};
 
 use super::capture::Capture;
 use super::place::{Order, Place, Ran, Room};
-use super::{Kind, Spot, Trouble, score};
+use super::{Kind, Spot, Trouble, hint, score};
 use crate::dispatch::Captured;
 use crate::process::{Stdin, Stream};
 
 /// More numbers than this is not a metrics file.
 pub(super) const METRICS_FILE_LIMIT: u64 = 1024 * 1024;
 pub(super) const METRICS_FILE: &str = "metrics.json";
+
+/// How a line begins that the engine adds to an output.
+pub const HINT_MARK: &str = "overnight: ";
 
 /// A trial that came to its end, with what was printed in it.
 pub(super) struct Done {
@@ -34,6 +37,32 @@ pub(super) struct Said {
 
 /// Runs the evaluation once.
 pub(super) fn run(
+    spot: &mut Spot,
+    room: &Room,
+    seed: Seed,
+    contents: &Contents,
+    champion: Option<&Contents>,
+) -> Result<Done, Trouble> {
+    let mut done = measure(spot, room, seed, contents, champion)?;
+    if done.measurement.metric.is_none()
+        && let Some(output) = done.scorer_output.as_mut().or(done.output.as_mut())
+    {
+        say_what_is_missing(room, output);
+    }
+    Ok(done)
+}
+
+/// Adds a line of ours to what a failed command printed, where there is something to say.
+fn say_what_is_missing(room: &Room, output: &mut Captured) {
+    if let Some(hint) = hint::hint(room, &output.kept) {
+        if !output.kept.is_empty() && !output.kept.ends_with(b"\n") {
+            output.kept.push(b'\n');
+        }
+        output.kept.extend_from_slice(format!("{HINT_MARK}{hint}\n").as_bytes());
+    }
+}
+
+fn measure(
     spot: &mut Spot,
     room: &Room,
     seed: Seed,
@@ -97,7 +126,11 @@ pub(super) fn guard(
         limit: spec.evaluate.kill,
     };
     let Ran { ending, usage, left: _ } = place.run(room, Kind::Evaluation, order, |_, bytes| capture.feed(bytes))?;
-    Ok((ending, usage, Some(capture.finish())))
+    let mut output = capture.finish();
+    if !ending.succeeded() {
+        say_what_is_missing(room, &mut output);
+    }
+    Ok((ending, usage, Some(output)))
 }
 
 /// What an evaluation is told in its environment, seed and metrics file aside.

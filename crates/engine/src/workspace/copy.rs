@@ -14,7 +14,7 @@ use super::error::GitError;
 use super::make::Making;
 use super::object;
 use super::pristine::{self, Folder, Node, Sources, TrackedFile};
-use super::remove::{open_folder_by_force, remove};
+use super::remove::{open_folder, open_folder_by_force, remove};
 use super::user::UserRepo;
 use super::visit::Visit;
 
@@ -154,6 +154,11 @@ impl Copy {
         visit.look(root.as_fd(), &self.tree, Path::new(""), &mut changes)?;
         changes.changed.sort();
         Ok(changes)
+    }
+
+    /// The folder itself, not what its name may lead to later.
+    pub fn open(&self) -> Result<OwnedFd, Errno> {
+        open_folder(rustix::fs::CWD, self.root.as_os_str())
     }
 
     pub fn path(&self) -> &Path {

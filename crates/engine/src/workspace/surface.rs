@@ -122,6 +122,12 @@ pub fn read_surface(root: BorrowedFd<'_>, path: &str, max: u64) -> Result<Surfac
     }
 }
 
+/// Whether a file below `root` may be run, or would run as somebody else.
+pub fn is_executable(root: BorrowedFd<'_>, path: &str) -> bool {
+    const RUNS: u32 = 0o6111;
+    rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| stat.st_mode & RUNS != 0)
+}
+
 fn problem(stat: &Stat) -> Option<NotAFile> {
     Some(match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if stat.st_nlink == 1 => return None,

@@ -4,26 +4,27 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use super::copy::Changes;
 use super::error::GitError;
 use super::remove::{names, open_folder};
 
 /// How deep folders are looked into. No project is deeper, and a nest that is says nothing of locked files.
 const DEEPEST: usize = 256;
 
-/// Files of `lower` that are changed, replaced or removed in `upper`, apart from those in `surface`; sorted.
-pub fn changed_in_upper(upper: BorrowedFd<'_>, lower: &Path, surface: &[String]) -> Result<Vec<PathBuf>, GitError> {
-    let mut changed = Vec::new();
+/// Files of `lower` that are changed, replaced or removed in `upper`, and what is new there, apart from `surface`.
+pub fn changes_in_upper(upper: BorrowedFd<'_>, lower: &Path, surface: &[String]) -> Result<Changes, GitError> {
+    let mut changes = Changes::default();
     let failed = |errno: Errno| GitError::io("compare with", lower)(errno.into());
     let below = open_folder(rustix::fs::CWD, lower.as_os_str()).map_err(failed)?;
     let look = Look { surface };
-    look.folder(upper, below.as_fd(), Path::new(""), 0, &mut changed).map_err(failed)?;
-    changed.sort();
-    Ok(changed)
+    look.folder(upper, below.as_fd(), Path::new(""), 0, &mut changes).map_err(failed)?;
+    changes.changed.sort();
+    Ok(changes)
 }
 
 struct Look<'a> {
@@ -37,44 +38,50 @@ impl Look<'_> {
         lower: BorrowedFd<'_>,
         path: &Path,
         depth: usize,
-        changed: &mut Vec<PathBuf>,
+        changes: &mut Changes,
     ) -> Result<(), Errno> {
         let there = names(upper)?;
         if is_opaque(upper) {
             // It took the place of the lower one: what it does not hold was removed.
             let gone = names(lower)?.into_iter().filter(|name| !there.contains(name));
-            changed.extend(gone.map(|name| path.join(name)));
+            changes.changed.extend(gone.map(|name| path.join(name)));
         }
         for name in there {
             let inner = path.join(&name);
             if self.surface.iter().any(|surface| Path::new(surface) == inner) {
                 continue;
             }
-            let Some(old) = look_at(lower, &name)? else { continue };
+            let Some(old) = look_at(lower, &name)? else {
+                // The folder of a surface file is new where the lower tree has nothing else in it.
+                if !self.surface.iter().any(|surface| Path::new(surface).starts_with(&inner)) {
+                    changes.found_extra(inner, 1);
+                }
+                continue;
+            };
             let Some(new) = look_at(upper, &name)? else { continue };
             match (FileType::from_raw_mode(old.st_mode), FileType::from_raw_mode(new.st_mode)) {
                 (FileType::Directory, FileType::Directory) if depth < DEEPEST => {
                     let (Ok(new), Ok(old)) = (open_folder(upper, &name), open_folder(lower, &name)) else {
-                        changed.push(inner);
+                        changes.changed.push(inner);
                         continue;
                     };
-                    self.folder(new.as_fd(), old.as_fd(), &inner, depth + 1, changed)?;
+                    self.folder(new.as_fd(), old.as_fd(), &inner, depth + 1, changes)?;
                 }
                 (FileType::RegularFile, FileType::RegularFile) => {
                     let is_same = (old.st_mode ^ new.st_mode) & 0o111 == 0
                         && old.st_size == new.st_size
                         && matches!((read(upper, &name), read(lower, &name)), (Ok(new), Ok(old)) if new == old);
                     if !is_same {
-                        changed.push(inner);
+                        changes.changed.push(inner);
                     }
                 }
                 (FileType::Symlink, FileType::Symlink) => {
                     let target = |folder| rustix::fs::readlinkat(folder, &name, Vec::new());
                     if target(upper)? != target(lower)? {
-                        changed.push(inner);
+                        changes.changed.push(inner);
                     }
                 }
-                _ => changed.push(inner),
+                _ => changes.changed.push(inner),
             }
         }
         Ok(())
@@ -109,6 +116,7 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::PathBuf;
 
     #[test]
     fn only_what_is_really_different_is_named() {
@@ -128,7 +136,8 @@ mod tests {
         fs::remove_file(upper.join("kind")).unwrap();
         symlink("same", upper.join("kind")).unwrap();
         let upper = File::open(&upper).unwrap();
-        let changed = changed_in_upper(upper.as_fd(), &lower, &["train.py".to_owned()]).unwrap();
-        assert_eq!(changed, ["a/b", "edited", "kind", "mode"].map(PathBuf::from));
+        let found = changes_in_upper(upper.as_fd(), &lower, &["train.py".to_owned()]).unwrap();
+        assert_eq!(found.changed, ["a/b", "edited", "kind", "mode"].map(PathBuf::from));
+        assert_eq!(found.extra_named, [PathBuf::from("extra")]);
     }
 }

@@ -51,6 +51,9 @@ macro_rules! in_both_containments {
     )*};
 }
 
+// Here, below the macro that it uses.
+mod limits;
+
 fn job(command: impl Into<String>) -> Job {
     Job {
         command: command.into(),
@@ -425,7 +428,7 @@ in_both_containments! {
     fn the_lock_of_a_killed_engine_is_free_only_when_everything_is_gone(keeper) {
         let containment = name(keeper.containment());
         let lock = format!("/tmp/{}-lock", tag());
-        let (mut engine, keeper_pid) = start_engine(containment, &lock);
+        let (mut engine, keeper_pid) = start_engine("engine", containment, &lock);
         let file = File::open(&lock).unwrap();
         file.try_lock().unwrap_err();
         engine.kill().unwrap();
@@ -439,7 +442,7 @@ in_both_containments! {
     fn an_engine_and_its_keeper_killed_at_once_leave_nothing(keeper) {
         let containment = name(keeper.containment());
         let lock = format!("/tmp/{}-lock", tag());
-        let (mut engine, keeper_pid) = start_engine(containment, &lock);
+        let (mut engine, keeper_pid) = start_engine("engine", containment, &lock);
         engine.kill().unwrap();
         // At any moment of the keeper's own tidying up.
         std::thread::sleep(Duration::from_micros(u64::from(std::process::id()) % 2000));
@@ -478,20 +481,23 @@ in_both_containments! {
 
     fn a_malformed_request_does_not_harm_the_keeper(keeper) {
         let containment = name(keeper.containment());
+        const START: &[u8] = br#"{"Start":{"kind":"None","network":"Full","files_in_memory":0,
+            "limits":{"memory":null,"processes":null,"disk":null}}}"#;
         let (ours, theirs) = socket_pair();
         let mut by_hand = Command::new(PROBE).args(["serve", containment]).stdin(theirs).spawn().unwrap();
         let null = File::open("/dev/null").unwrap();
         ask(&ours, b"not json", &[]);
         ask(&ours, &[b' '; 100_000], &[]);
-        let start = br#"{"Start":{"kind":"None","network":"Full","limits":{"memory":null,"processes":null,"disk":null}}}"#;
         ask(&ours, b"\"Start\"", &[]);
-        ask(&ours, start, &[]);
         ask(&ours, b"\"Hold\"", &[]);
-        ask(&ours, start, &[null.as_fd(); 4]);
-        ask(&ours, start, &[null.as_fd(); 5]);
+        ask(&ours, b"\"Start\"", &[null.as_fd(); 4]);
+        ask(&ours, b"\"Start\"", &[null.as_fd(); 5]);
+        ask(&ours, START, &[null.as_fd(); 4]);
+        ask(&ours, START, &[null.as_fd(); 5]);
+        ask(&ours, b"\"HeldBy\"", &[]);
         ask(&ours, b"\"Hold\"", &[null.as_fd(); 20]);
         let (control, init_end) = socket_pair();
-        ask(&ours, start, &[null.as_fd(), init_end.as_fd(), null.as_fd(), null.as_fd(), null.as_fd()]);
+        ask(&ours, START, &[null.as_fd(), init_end.as_fd(), null.as_fd(), null.as_fd(), null.as_fd()]);
         drop(init_end);
         let mut answer = String::new();
         let mut packet = [0; 1000];
@@ -531,9 +537,9 @@ in_both_containments! {
 }
 
 /// An engine of its own that holds a lock and runs a stubborn job, and the number of its keeper.
-fn start_engine(containment: &str, lock: &str) -> (std::process::Child, u32) {
+fn start_engine(kind: &str, containment: &str, lock: &str) -> (std::process::Child, u32) {
     let mut engine = Command::new(PROBE)
-        .args(["engine", containment, lock])
+        .args([kind, containment, lock])
         .args(["trap '' TERM; setsid sleep 1000 & echo; sleep 1000", &tag()])
         .stdout(Stdio::piped())
         .spawn()

@@ -6,14 +6,16 @@
     reason = "a program for tests, which prints and times what it does"
 )]
 
+mod bench;
+
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use overnight_engine::process::{
-    Containment, Job, Keeper, Layer, Limits, Mount, Network, Sandbox, Stdin, Stream, View, serve_stdin_with,
+    Containment, Fenced, Job, Keeper, Layer, Limits, Mount, Network, Sandbox, Stdin, Stream, View, serve_stdin_with,
 };
 use overnight_engine::workspace::{CommitPlan, UserRepo};
 
@@ -23,13 +25,22 @@ fn main() {
     match args[..] {
         ["serve", containment] => serve_stdin_with(parse(containment)),
         ["run", containment, command] => run(containment, command),
-        ["engine", containment, lock, command, tag] => engine(containment, lock, command, tag),
+        ["engine", containment, lock, command, tag] => engine(containment, lock, command, tag, Sandbox::None),
+        ["limited", containment, command] => limited(containment, command, fenced()),
+        ["limited", containment, stage, command] => {
+            limited(containment, command, Sandbox::View(Box::new(View { limits: LIMITS, ..*view(stage) })));
+        }
+        ["engine-limited", containment, lock, command, tag] => engine(containment, lock, command, tag, fenced()),
         ["sandbox", containment, stage, command] => sandbox(containment, stage, command),
         ["keep", dir] => keep(dir),
-        ["bench", containment, rounds] => bench(containment, rounds.parse().unwrap(), None),
-        ["bench", containment, rounds, stage] => bench(containment, rounds.parse().unwrap(), Some(stage)),
-        _ => panic!("usage: engine-probe keep DIR | serve|run|engine|bench any|pid-namespace|subreaper …"),
+        ["starts", rounds, heap, stage, ref other @ ..] => bench::starts(number(rounds), number(heap), stage, other),
+        ["kill", processes, rounds, stage] => bench::kill(number(processes), number(rounds), stage),
+        _ => panic!("usage: engine-probe keep DIR | starts|kill N … | serve|run|engine any|pid-namespace|subreaper …"),
     }
+}
+
+fn number(text: &str) -> usize {
+    text.parse().unwrap_or_else(|_| panic!("no number {text}"))
 }
 
 fn parse(containment: &str) -> Option<Containment> {
@@ -67,16 +78,41 @@ fn run(containment: &str, command: &str) {
 }
 
 /// An engine to be killed: holds a lock, starts a job, says the keeper's pid once the job speaks.
-fn engine(containment: &str, lock: &str, command: &str, tag: &str) {
+fn engine(containment: &str, lock: &str, command: &str, tag: &str, sandbox: Sandbox) {
     let keeper = Keeper::fork_with(parse(containment)).unwrap();
     let lock = File::create(lock).unwrap();
     lock.lock().unwrap();
     keeper.hold(lock.as_fd()).unwrap();
     let mut job = job(command);
     job.deadline = Duration::MAX;
+    job.sandbox = sandbox;
     job.env.push(("TAG".to_owned(), tag.to_owned()));
     let child = keeper.start(&job).unwrap();
     child.wait(|_, _| println!("{}", keeper.pid())).unwrap();
+}
+
+const LIMITS: Limits = Limits { memory: Some(64 << 20), processes: Some(50), disk: None };
+
+/// Behind a fence, with limits.
+fn fenced() -> Sandbox {
+    Sandbox::Fenced(Box::new(Fenced {
+        read: vec!["/".into()],
+        write: vec!["/dev".into(), "/tmp".into()],
+        devices: vec![],
+        network: Network::Full,
+        user: None,
+        limits: LIMITS,
+    }))
+}
+
+/// Runs one command with limits: what holds them, and the report.
+fn limited(containment: &str, command: &str, sandbox: Sandbox) {
+    let keeper = Keeper::fork_with(parse(containment)).unwrap();
+    let mut job = Job { sandbox, ..job(command) };
+    job.deadline = Duration::from_secs(120);
+    let child = keeper.start(&job).unwrap();
+    let report = child.wait(|_, bytes| std::io::stderr().write_all(bytes).unwrap()).unwrap();
+    println!("{}", serde_json::to_string(&(keeper.held_by().unwrap(), report)).unwrap());
 }
 
 fn view(stage: &str) -> Box<View> {
@@ -114,35 +150,6 @@ fn sandbox(containment: &str, stage: &str, command: &str) {
     let child = keeper.start(&Job { sandbox, ..job(command) }).unwrap();
     let done = child.finish(|_, bytes| std::io::stdout().write_all(bytes).unwrap()).unwrap();
     println!("{:?} {}", keeper.containment(), serde_json::to_string(&done.report).unwrap());
-}
-
-fn bench(containment: &str, rounds: usize, stage: Option<&str>) {
-    let keeper = Keeper::fork_with(parse(containment)).unwrap();
-    let job = Job { sandbox: stage.map_or(Sandbox::None, |stage| Sandbox::View(view(stage))), ..job("true") };
-    let ours = median(rounds, || {
-        let started = Instant::now();
-        let report = keeper.start(&job).unwrap().wait(|_, _| {}).unwrap();
-        (started.elapsed(), report.wall)
-    });
-    let spawn = median(rounds, || {
-        let started = Instant::now();
-        std::process::Command::new("/bin/sh").args(["-c", "true"]).output().unwrap();
-        (started.elapsed(), Duration::ZERO)
-    });
-    println!(
-        "{:?}: start to report {:?} (of which payload {:?}); posix_spawn of the same {:?}",
-        keeper.containment(),
-        ours.0,
-        ours.1,
-        spawn.0
-    );
-}
-
-fn median(rounds: usize, mut one: impl FnMut() -> (Duration, Duration)) -> (Duration, Duration) {
-    let (mut total, mut payload): (Vec<_>, Vec<_>) = (0..rounds).map(|_| one()).unzip();
-    total.sort();
-    payload.sort();
-    (total[rounds / 2], payload[rounds / 2])
 }
 
 /// One keep, for counting its syncs.

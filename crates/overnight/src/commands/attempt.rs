@@ -50,14 +50,15 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
         (true, Some(row)) => {
             ui::data(&json::line(&json::ExperimentJson::new(&study, row)));
         }
-        (_, row) => summarise(&reason, row.as_ref()),
+        (_, row) => summarise(&reason, row.as_ref(), &state),
     }
     Ok(exit_of(&reason))
 }
 
-fn summarise(reason: &StopReason, row: Option<&Row>) {
+fn summarise(reason: &StopReason, row: Option<&Row>, state: &Path) {
     if *reason != StopReason::Done {
         ui::say(&ui::printable(&term::stop_sentence(reason)));
+        super::say_hint(reason, state);
     }
     if let Some(row) = row {
         ui::say(&format!("next       overnight show {}", row.experiment));

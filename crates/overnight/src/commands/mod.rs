@@ -13,9 +13,11 @@ pub(crate) mod verify;
 
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, locate};
+use overnight_model::event::StopReason;
 
 use crate::args::Place;
 use crate::error::{CliError, Outcome};
+use crate::ui;
 
 /// The study a command means, and its ledger where it has one.
 fn look(place: &Place) -> Outcome<(Site, Option<Reader>)> {
@@ -33,5 +35,14 @@ fn ledger(place: &Place) -> Outcome<(Site, Reader)> {
             let message = format!("the study `{}` has not been run yet", site.study);
             Err(CliError::usage(message).hint("begin with `overnight run`"))
         }
+    }
+}
+
+/// Says what a baseline that failed may be missing.
+fn say_hint(reason: &StopReason, state: &std::path::Path) {
+    if let StopReason::BaselineFailed { .. } = reason
+        && let Some(hint) = show::baseline_hint(state)
+    {
+        ui::say(&format!("note: {hint}"));
     }
 }

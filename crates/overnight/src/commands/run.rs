@@ -45,7 +45,7 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     for line in term::separation(spec, session.opened.found.tier) {
         session.say(line);
     }
-    let study = study.clone();
+    let (study, state) = (study.clone(), session.site.state());
     let Ended { reason, summary } = session.run(Scope::Loop { experiments: args.experiments }, slots, None)?;
     if let Some(summary) = &summary {
         ui::say("");
@@ -56,6 +56,7 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
         ui::say(&term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
     }
     ui::say(&ui::printable(&term::stop_sentence(&reason)));
+    super::say_hint(&reason, &state);
     let begun = summary.is_some_and(|summary| summary.champion.is_some());
     ui::say(&next(&reason, &study, begun));
     Ok(exit_of(&reason))

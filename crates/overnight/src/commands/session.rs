@@ -11,7 +11,7 @@ use overnight_engine::open::{self, OnDirty, Opened};
 use overnight_engine::process::Keeper;
 use overnight_engine::sandbox::{self, Sandbox, Wanted};
 use overnight_engine::worker::{Local, Message, Shop};
-use overnight_engine::workspace::{FileKind, GitError, ObjectId, UserRepo};
+use overnight_engine::workspace::{GitError, Names};
 use overnight_engine::{clock, process};
 use overnight_model::event::{RunFacts, Scope, StopReason, What};
 use overnight_model::proposal::Contents;
@@ -87,6 +87,7 @@ impl Session {
             },
             sandbox: found.tier.name().to_owned(),
         }));
+        let names = Names::of(&user.files(baseline).map_err(Fault::from)?);
         let environment = allowed_environment();
         let home = overnight_engine::load::home();
         let wanted = Wanted {
@@ -97,7 +98,7 @@ impl Session {
             home: home.as_deref(),
             environment: &environment,
             slots,
-            executables: executables(&user, baseline).map_err(Fault::from)?,
+            executables: names.executables(),
             inputs_fingerprint: inputs.clone(),
         };
         let surface = Contents(
@@ -122,6 +123,7 @@ impl Session {
             environment,
             sandbox: Arc::new(walls),
             inputs,
+            names: Arc::new(names),
         };
         let machine = Local::new(shop, store);
         watch_signals(machine.inbox(), live.clone(), kill)?;
@@ -140,11 +142,6 @@ impl Session {
         drop(lock);
         Ok(Ended { reason: reason?, summary })
     }
-}
-
-fn executables(user: &UserRepo, commit: ObjectId) -> Result<Vec<String>, GitError> {
-    let programs = user.files(commit)?.into_iter().filter(|file| file.kind == FileKind::Executable);
-    Ok(programs.filter_map(|file| file.path.into_os_string().into_string().ok()).collect())
 }
 
 /// The exit code of a run that ended by itself.

@@ -2,6 +2,7 @@
 
 use overnight_engine::ledger::{Reader, StoredEvent};
 use overnight_engine::plans;
+use overnight_engine::worker::HINT_MARK;
 use overnight_model::event::{Proposed, Purpose};
 use overnight_model::measure::{Output, Usage};
 use overnight_model::proposal::{Contents, SurfaceBlob};
@@ -61,6 +62,15 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     }
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
+}
+
+/// What the engine added to the last output of the baseline: why it may have failed.
+pub(crate) fn baseline_hint(state: &std::path::Path) -> Option<String> {
+    let reader = Reader::open(state).ok()?;
+    let events = reader.events_of(ExperimentId::BASELINE).ok()?;
+    let (_, output) = outputs(&events).pop()?;
+    let text = text_of(&reader, output).ok()?;
+    text.lines().last()?.strip_prefix(HINT_MARK).map(ToOwned::to_owned)
 }
 
 fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {

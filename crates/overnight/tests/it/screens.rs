@@ -327,7 +327,7 @@ fn a_person_tries_ideas_from_the_worktree_from_a_patch_and_from_a_file() {
         2  kept                      0           +1  all the way (better by 1, twice the same)
         3  discarded                36          −36  the other way (worse by 36)
     --- to people
-    3 experiments: 2 kept, 1 not better · trust: cooperative · sandbox standard · 7 seeds · no holdout
+    3 experiments: 2 kept, 1 not better · trust: cooperative · sandbox none · 7 seeds · no holdout
     --- exit code 0
     ");
     repo.assert_sound();

@@ -199,8 +199,15 @@ fn policy_when_anything_but_the_surface_is_changed() {
         "rm knobs.py; mkdir knobs.py",
         "rm -rf ideas; echo 'x = 3' > knobs.py",
         "chmod +x score.sh; echo 'x = 3' > knobs.py",
+        "rm knobs.py; mkfifo knobs.py",
+        "ln knobs.py other; echo 'x = 3' > knobs.py",
+        "echo 'x = 3' > knobs.py; chmod +x knobs.py",
+        "echo 'x = 3' > knobs.py; chmod u+s knobs.py",
+        "echo 'x = 3' > knobs.py; echo > Knobs.py",
+        "echo 'x = 3' > knobs.py; mkdir IDEAS",
+        "head -c 5000000 /dev/zero > knobs.py",
     ]);
-    let found = outcome(&repo, 6);
+    let found = outcome(&repo, 13);
     assert!(found.iter().all(|(verdict, _)| verdict == "policy"), "{found:?}");
     let reasons: Vec<_> = found.iter().map(|(_, reason)| reason.as_str()).collect();
     insta::assert_snapshot!(reasons.join("\n"), @"
@@ -210,6 +217,13 @@ fn policy_when_anything_but_the_surface_is_changed() {
     it left a folder in place of `knobs.py`
     it changed `ideas`, which is locked
     it changed `score.sh`, which is locked
+    it left a FIFO in place of `knobs.py`
+    it left a file with a second name in place of `knobs.py`
+    it changed the mode of `knobs.py`
+    it changed the mode of `knobs.py`
+    it made `Knobs.py`, which others take for `knobs.py`
+    it made `IDEAS`, which others take for `ideas`
+    it made `knobs.py` 5000000 bytes long, the limit is 4194304
     ");
 }
 

@@ -32,6 +32,9 @@ pub(crate) struct Fence {
     /// Whether /dev/shm is this payload's alone. Where it is not, what one trial leaves there is
     /// read by the next, so it is out of reach; semaphores of the system go with it.
     pub own_memory: bool,
+    /// Whether the kernel itself keeps this user from what matters in /proc. CUDA does not start where a program
+    /// cannot write the names of its own threads, and no rule can name the folders of processes to come.
+    pub writes_proc: bool,
 }
 
 /// What to do where the kernel lacks a part.
@@ -73,6 +76,9 @@ impl Fence {
         if self.own_memory {
             ruleset = allow(ruleset, Path::new("/dev/shm"), SHARED_MEMORY, Missing::PassOver)?;
         }
+        if self.writes_proc {
+            ruleset = allow(ruleset, Path::new("/proc"), SEE | PROC_WRITE, Missing::PassOver)?;
+        }
         for (path, access) in ALWAYS {
             ruleset = allow(ruleset, Path::new(path), *access, Missing::PassOver)?;
         }
@@ -107,6 +113,7 @@ const KNOWN: ABI = ABI::V9;
 
 const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{Execute | ReadFile | ReadDir});
 const SEE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
+const PROC_WRITE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{WriteFile | Truncate});
 const DEVICE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | WriteFile | ReadDir | Truncate | IoctlDev});
 const SHARED_MEMORY: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | WriteFile | ReadDir | RemoveFile | RemoveDir | MakeReg | MakeDir | Truncate | Execute});
 

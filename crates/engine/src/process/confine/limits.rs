@@ -56,9 +56,16 @@ pub(crate) fn drop_capabilities() -> Result<(), Failure> {
     let bits = NO_ROOT | NO_SETUID_FIXUP | NO_KEEP_CAPS_LOCKED | NO_AMBIENT_RAISE;
     allowed_to_fail(prctl(libc::PR_SET_SECUREBITS, bits, 0), "lock the secure bits")?;
     for capability in 0..64 {
-        match prctl(libc::PR_CAPBSET_DROP, capability, 0) {
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => break,
-            result => allowed_to_fail(result, "empty the bounding set of capabilities")?,
+        // To read costs a tenth of dropping, and a payload's init has dropped them already.
+        // SAFETY: takes a number and touches no memory of ours.
+        match unsafe { libc::prctl(libc::PR_CAPBSET_READ, capability, 0, 0, 0) } {
+            0 => {}
+            1 => {
+                let dropped = prctl(libc::PR_CAPBSET_DROP, capability, 0);
+                allowed_to_fail(dropped, "empty the bounding set of capabilities")?;
+            }
+            // Past the last one that this kernel knows.
+            _ => break,
         }
     }
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong, 0)

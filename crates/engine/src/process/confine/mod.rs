@@ -1,12 +1,9 @@
 //! The walls inside a sandbox: what a payload gives up shortly before it becomes the candidate's program.
 //!
-//! Each part stands alone and is called by the init or by the child it forks for the payload. The
-//! order matters to that child: join the [`cgroup`], set the [`limits`], drop the capabilities,
-//! raise the [`fence`], and install the [`seccomp`] program last, since it refuses calls that the
-//! others make.
-
-// Until the sandbox is built from them.
-#![allow(dead_code)]
+//! Each part stands alone and is called by the init or by the child it forks for the payload, but
+//! for the [`cgroup`], in which both are born. The order matters to that child: set the [`limits`],
+//! drop the capabilities, raise the [`fence`], and install the [`seccomp`] program last, since it
+//! refuses calls that the others make.
 
 pub(super) mod cgroup;
 pub(super) mod fence;

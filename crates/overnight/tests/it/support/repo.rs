@@ -21,11 +21,16 @@ const SCORE: &str = r#"x=$(sed -n "s/^x = //p" knobs.py)
 echo "loss: $(( (x - 3) * (x - 3) ))"
 "#;
 
+/// A user that no machine has.
+const ORDINARY: u32 = 1_800_000_001;
+
 /// A repository and an empty home, gone when dropped. Snapshots taken while it lives are masked.
 pub(crate) struct Repo {
     root: PathBuf,
     /// Whether commands have to reach a file beside the checkout, which no sandbox lets them.
     reaches_out: Cell<bool>,
+    /// Who commands are run as, where it is not whoever runs the tests.
+    user: Option<u32>,
     /// `None` where somebody else owns the folder.
     _temp: Option<tempfile::TempDir>,
     _masks: SettingsBindDropGuard,
@@ -70,12 +75,40 @@ impl Repo {
 
     /// A repository in a folder that is there already.
     pub(crate) fn at(root: PathBuf, temp: Option<tempfile::TempDir>) -> Repo {
+        Repo::of(root, temp, None)
+    }
+
+    /// Empty repositories, one for every kind of user the sandbox is built differently for: whoever runs the tests, and
+    /// where that is root an ordinary user, whom no table of the system knows.
+    pub(crate) fn everybodys() -> Vec<Repo> {
+        let mut repos = vec![Repo::empty()];
+        if rustix::process::getuid().is_root() {
+            let temp = tempfile::Builder::new().prefix("overnight-it-").tempdir().unwrap();
+            let root = temp.path().canonicalize().unwrap();
+            repos.push(Repo::of(root, Some(temp), Some(ORDINARY)));
+        }
+        repos
+    }
+
+    fn of(root: PathBuf, temp: Option<tempfile::TempDir>, user: Option<u32>) -> Repo {
         let masks = masks(&root);
-        let repo = Repo { root, reaches_out: Cell::new(false), _temp: temp, _masks: masks };
+        let repo = Repo { root, reaches_out: Cell::new(false), user, _temp: temp, _masks: masks };
         fs::create_dir_all(repo.dir()).unwrap();
         fs::create_dir_all(repo.root.join("home")).unwrap();
+        if user.is_some() {
+            // Where it is built may be out of an ordinary user's reach.
+            fs::copy(env!("CARGO_BIN_EXE_overnight"), repo.root.join("overnight")).unwrap();
+            for folder in [&repo.root, &repo.dir(), &repo.root.join("home")] {
+                std::os::unix::fs::chown(folder, user, user).unwrap();
+            }
+        }
         repo.git(&["init", "-q", "-b", "main", "."]);
         repo
+    }
+
+    /// Whose it is, for a message.
+    pub(crate) fn whose(&self) -> String {
+        self.user.map_or("of whoever runs the tests".to_owned(), |user| format!("of the user {user}"))
     }
 
     /// The checkout.
@@ -109,7 +142,12 @@ impl Repo {
     pub(crate) fn write(&self, path: &str, text: &str) -> &Repo {
         let path = self.dir().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::write(&path, text).unwrap();
+        if self.user.is_some() {
+            for path in path.ancestors().take_while(|path| *path != self.root) {
+                std::os::unix::fs::chown(path, self.user, self.user).unwrap();
+            }
+        }
         self
     }
 
@@ -148,7 +186,8 @@ impl Repo {
 
     /// The binary with arguments, ready to be started in the checkout.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.hermetic(Command::new(env!("CARGO_BIN_EXE_overnight")));
+        let own = self.user.map(|_| self.root.join("overnight"));
+        let mut command = self.hermetic(Command::new(own.unwrap_or(env!("CARGO_BIN_EXE_overnight").into())));
         command.args(args);
         if self.reaches_out.get() && args.iter().any(|arg| ["run", "try"].contains(arg)) {
             command.args(["--sandbox", "none"]);
@@ -182,6 +221,12 @@ impl Repo {
 
     fn hermetic(&self, mut command: Command) -> Command {
         let when = "2026-01-02T03:04:05+00:00";
+        if let Some(user) = self.user {
+            let program = command.get_program().to_owned();
+            command = Command::new("setpriv");
+            command.args([format!("--reuid={user}"), format!("--regid={user}"), "--clear-groups".to_owned()]);
+            command.arg("--").arg(program);
+        }
         command.current_dir(self.dir()).env_clear();
         command.envs([("HOME", self.root.join("home")), ("PATH", std::env::var_os("PATH").unwrap().into())]);
         command.envs([("TZ", "UTC"), ("NO_COLOR", "1"), ("LC_ALL", "C.UTF-8"), ("GIT_CONFIG_NOSYSTEM", "1")]);

@@ -64,14 +64,14 @@ impl Groups {
     fn excuse(&mut self, refusal: &Failure) {
         for known in [&mut self.memory, &mut self.pids] {
             if known.is_err() {
-                *known = Err(sentence(refusal));
+                *known = Err(refusal.sentence());
             }
         }
     }
 
     /// Tries a hierarchy out, and keeps it or the reason against it.
     fn learn(&mut self, hierarchy: Hierarchy) {
-        let found = probe(self.keeper, &hierarchy).map_err(|failure| sentence(&failure));
+        let found = probe(self.keeper, &hierarchy).map_err(|failure| failure.sentence());
         for (here, known) in
             [(hierarchy.memory, &mut self.memory), (hierarchy.pids, &mut self.pids), (hierarchy.cpu, &mut self.cpu)]
         {
@@ -98,10 +98,6 @@ impl Hierarchy {
             || (self.cpu && groups.cpu.is_err());
         gains && !loses
     }
-}
-
-fn sentence(failure: &Failure) -> String {
-    format!("could not {}: {}", failure.what, std::io::Error::from_raw_os_error(failure.errno))
 }
 
 /// The group of this process in one hierarchy.

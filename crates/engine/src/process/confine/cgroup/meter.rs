@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,17 +12,14 @@ use super::{Failure, Hierarchy, Version, cannot};
 /// Open counters: they can be read where the files themselves are out of sight.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
-    peak: Option<File>,
     oom: Option<File>,
     pids: Option<File>,
     cpu: Option<(Version, File)>,
 }
 
-/// What the processes of a group used together.
+/// What the processes of a group used together since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct GroupUsage {
-    /// With the page cache that the job was the first to fill.
-    pub peak_bytes: Option<u64>,
     /// Of all that ever were in the group, waited for or not.
     pub cpu: Option<Duration>,
     /// Processes that the kernel ended because the group had no memory left.
@@ -34,12 +32,11 @@ impl Meter {
     pub(super) fn open(places: &[(Hierarchy, PathBuf)]) -> Result<Meter, Failure> {
         let mut meter = Meter::default();
         for (hierarchy, place) in places {
-            let (peak, oom, cpu) = match hierarchy.version {
-                Version::V1 => ("memory.max_usage_in_bytes", "memory.oom_control", "cpuacct.usage"),
-                Version::V2 => ("memory.peak", "memory.events", "cpu.stat"),
+            let (oom, cpu) = match hierarchy.version {
+                Version::V1 => ("memory.oom_control", "cpuacct.usage"),
+                Version::V2 => ("memory.events", "cpu.stat"),
             };
             if hierarchy.memory {
-                meter.peak = open_if_there(&place.join(peak))?;
                 meter.oom = open_if_there(&place.join(oom))?;
             }
             if hierarchy.pids {
@@ -52,6 +49,16 @@ impl Meter {
         Ok(meter)
     }
 
+    /// Whether it tells that a process was refused.
+    pub(crate) fn counts_processes(&self) -> bool {
+        self.pids.is_some()
+    }
+
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
+        let Meter { oom, pids, cpu } = self;
+        oom.iter().chain(pids).chain(cpu.iter().map(|(_, file)| file)).map(AsRawFd::as_raw_fd)
+    }
+
     pub(crate) fn usage(&self) -> GroupUsage {
         let cpu = self.cpu.as_ref().and_then(|(version, file)| {
             let text = read(file)?;
@@ -61,16 +68,22 @@ impl Meter {
             }
         });
         let count = |file: &Option<File>, name| file.as_ref().and_then(|file| field(&read(file)?, name)).unwrap_or(0);
+        GroupUsage { cpu, oom_kills: count(&self.oom, "oom_kill"), pids_refused: count(&self.pids, "max") }
+    }
+}
+
+impl GroupUsage {
+    /// What came after an earlier reading: a group may have had another job before.
+    pub(crate) fn since(self, earlier: GroupUsage) -> GroupUsage {
         GroupUsage {
-            peak_bytes: self.peak.as_ref().and_then(|file| read(file)?.trim().parse().ok()),
-            cpu,
-            oom_kills: count(&self.oom, "oom_kill"),
-            pids_refused: count(&self.pids, "max"),
+            cpu: self.cpu.map(|cpu| cpu.saturating_sub(earlier.cpu.unwrap_or_default())),
+            oom_kills: self.oom_kills.saturating_sub(earlier.oom_kills),
+            pids_refused: self.pids_refused.saturating_sub(earlier.pids_refused),
         }
     }
 }
 
-/// Some counters are younger than the controllers: memory.peak came with Linux 5.19.
+/// Some counters are younger than the controllers: pids.events came half a year after pids.max.
 fn open_if_there(path: &Path) -> Result<Option<File>, Failure> {
     match File::open(path) {
         Ok(file) => Ok(Some(file)),

@@ -1,17 +1,12 @@
 //! Limits on the memory and the number of processes of a whole job, and what it used, by control groups.
 //!
-//! Each job has groups of its own, made for it and removed after it. Keeping them from one job to
-//! the next would save less than half a millisecond and would carry over what the page cache of
-//! the last job is charged with, and its peak, which most kernels cannot reset.
-//!
 //! To *move* a process into a group waits for every processor to pass a quiet point, which on an
-//! idle machine takes 7 to 15 ms; to be *born* there ([`Group::birthplace`]) takes nothing. Only
-//! version 2 has birthplaces.
+//! idle machine takes 7 to 15 ms; to be *born* there takes nothing. With version 2 a process is born
+//! where it is told ([`Group::birthplace`]), with version 1 where its parent is.
 
 mod find;
 mod meter;
 
-#[allow(unused_imports, reason = "until the sandbox is built from them")]
 pub(crate) use meter::{GroupUsage, Meter};
 
 use std::fs::{self, File, OpenOptions};
@@ -94,6 +89,24 @@ impl Groups {
     /// Whether processor time is counted where a payload cannot hide it, or why not.
     pub(crate) fn cpu(&self) -> Result<(), &str> {
         self.cpu.as_ref().copied().map_err(String::as_str)
+    }
+
+    /// Whether there is nothing that groups could do here.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.hierarchies.is_empty()
+    }
+
+    /// Whether the groups made here have a [`Group::birthplace`].
+    pub(crate) fn has_birthplaces(&self) -> bool {
+        self.hierarchies.iter().all(|hierarchy| hierarchy.version == Version::V2)
+    }
+
+    /// Makes no more groups, for this reason.
+    pub(crate) fn give_up(&mut self, failure: &Failure) {
+        self.hierarchies.clear();
+        for found in [&mut self.memory, &mut self.pids, &mut self.cpu] {
+            *found = found.clone().and(Err(failure.sentence()));
+        }
     }
 
     /// Makes the groups of one job. A limit that this machine cannot hold is an error.

@@ -91,8 +91,13 @@ impl Program {
 /// The first number of the x32 calls, which are the x86-64 calls once more.
 const X32_BIT: u32 = 0x4000_0000;
 
+/// How many numbers are tried one after the other. About the root of how many there are, so that there are as many
+/// groups to pass.
+const GROUP: usize = 8;
+
 /// What is decided by the number of the call alone: one instruction each, where the compiler takes
-/// four, and the kernel works through all of them for each call it knows when a filter is installed.
+/// four, in groups that a number beyond them passes at once. When a filter is installed, the kernel works through it
+/// for each call it knows.
 ///
 /// It needs no look at the architecture: what it catches it refuses.
 fn head() -> BpfProgram {
@@ -101,19 +106,25 @@ fn head() -> BpfProgram {
     const JUMP_IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     const JUMP_IF_AT_LEAST: u32 = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
     const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
-    let refused = REFUSED.iter().copied().flatten();
-    let mut tests: Vec<_> = MISSING.iter().map(|call| (JUMP_IF_EQUAL, *call as u32, libc::ENOSYS)).collect();
-    tests.push((JUMP_IF_AT_LEAST, X32_BIT, libc::ENOSYS));
-    tests.extend(refused.map(|call| (JUMP_IF_EQUAL, *call as u32, libc::EPERM)));
+    let mut tests: Vec<_> = MISSING.iter().map(|call| (*call as u32, libc::ENOSYS)).collect();
+    tests.extend(REFUSED.iter().copied().flatten().map(|call| (*call as u32, libc::EPERM)));
+    tests.sort_unstable();
 
     let instruction = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
-    // The number of the call is the first word of what a filter sees.
+    // The number of the call, which is the first word of what a filter sees; two more for each group; one for x32.
+    let end = 1 + tests.len() + 2 * tests.len().div_ceil(GROUP) + 1;
+    // Then come a jump over the answers, and the two answers. A jump counts from the instruction behind it.
+    let to_answer = |from: usize, errno| (end + if errno == libc::ENOSYS { 1 } else { 2 } - from - 1) as u8;
     let mut head = vec![instruction(LOAD, 0, 0, 0)];
-    // After the tests come a jump over the answers, and the two answers.
-    for (left, (code, number, errno)) in (0..tests.len() as u8).rev().zip(tests) {
-        let answer = if errno == libc::ENOSYS { 1 } else { 2 };
-        head.push(instruction(code, left + answer, 0, number));
+    for group in tests.chunks(GROUP) {
+        let beyond = group.last().map_or(0, |(number, _)| *number + 1);
+        head.push(instruction(JUMP_IF_AT_LEAST, group.len() as u8 + 1, 0, beyond));
+        for (number, errno) in group {
+            head.push(instruction(JUMP_IF_EQUAL, to_answer(head.len(), *errno), 0, *number));
+        }
+        head.push(instruction(JUMP, 0, 0, (end - head.len() - 1) as u32));
     }
+    head.push(instruction(JUMP_IF_AT_LEAST, to_answer(head.len(), libc::ENOSYS), 0, X32_BIT));
     head.push(instruction(JUMP, 0, 0, 2));
     for errno in [libc::ENOSYS, libc::EPERM] {
         head.push(instruction(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32));
@@ -122,7 +133,7 @@ fn head() -> BpfProgram {
 }
 
 // A jump is at most 255 instructions far.
-const _: () = assert!(MISSING.len() + calls(REFUSED) < 250);
+const _: () = assert!((MISSING.len() + calls(REFUSED)) * (GROUP + 2) / GROUP < 240);
 
 const fn calls(groups: &[&[i64]]) -> usize {
     match groups {

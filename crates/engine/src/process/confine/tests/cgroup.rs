@@ -52,7 +52,6 @@ fn a_job_that_wants_too_much_memory_is_ended_and_it_is_seen() {
     let usage = meter.usage();
     assert_eq!(status.terminating_signal(), Some(libc::SIGKILL), "{usage:?}");
     assert!(usage.oom_kills > 0, "{usage:?}");
-    assert!(usage.peak_bytes.is_none_or(|peak| peak > limit / 2 && peak <= limit), "{usage:?}");
     group.remove().unwrap();
 }
 

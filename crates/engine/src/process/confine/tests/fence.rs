@@ -36,6 +36,7 @@ impl Place {
         Fence {
             read: [self.path("read")].into_iter().chain(toolchain).collect(),
             write: vec![self.path("write")],
+            own_memory: true,
             ..Fence::default()
         }
     }
