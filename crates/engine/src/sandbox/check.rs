@@ -21,7 +21,7 @@ use overnight_model::spec::{
 use overnight_model::units::Goal;
 
 use super::{Fences, Found, Phase, SeatId, Standard, Wanted, find};
-use crate::process::{Ending, Job, Keeper, KeeperError, Sandbox, Stdin};
+use crate::process::{Ending, Holder, Job, Keeper, KeeperError, Sandbox, Stdin};
 use crate::workspace::{self, GitError};
 
 /// Small enough that a wall that is missing costs nothing, large enough for the attacks themselves.
@@ -39,8 +39,8 @@ const DEADLINE: Duration = Duration::from_secs(20);
 pub struct Checked {
     pub found: Found,
     /// How a limit on memory is held, and one on processes.
-    pub memory: &'static str,
-    pub processes: &'static str,
+    pub memory: String,
+    pub processes: String,
     pub walls: Vec<Wall>,
     /// The one thing that would give a stronger tier here.
     pub raise: Option<String>,
@@ -91,11 +91,14 @@ pub fn check(keeper: &Keeper, scratch: &Path, program: &Path, tier: Option<Tier>
         }
         Tier::None => walls::none(),
     };
-    let raise = raise::raise(&found);
-    let (memory, processes) = match found.tier {
-        Tier::None => ("not held", "not held"),
-        _ => ("by looking at every process each 10 to 100 ms", "by the kernel for each user, and by looking"),
+    let held_by = keeper.held_by()?;
+    let raise = raise::raise(&found, &held_by.memory);
+    let said = |holder: &Holder| match holder {
+        _ if found.tier == Tier::None => "not held".to_owned(),
+        Holder::Group => "by the kernel, for each trial as a whole (control group)".to_owned(),
+        Holder::Polling { reason } => format!("by looking at every process, each 10 to 500 ms ({reason})"),
     };
+    let (memory, processes) = (said(&held_by.memory), said(&held_by.processes));
     Ok(Checked { found, memory, processes, walls, raise })
 }
 

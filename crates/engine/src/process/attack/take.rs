@@ -165,10 +165,22 @@ pub(super) fn nest(depth: u64) -> Outcome {
     Outcome::held(format!("made a nest of {depth} folders"))
 }
 
-/// A file that is long and takes no room.
+/// The most that a file without end is filled with, where nothing stops it.
+const FILLED: u64 = 256 << 20;
+
+/// A file that is long and takes no room, until somebody fills it, as a tool that copies it would.
 pub(super) fn sparse(bytes: u64) -> Outcome {
-    match File::create("hole").and_then(|file| file.set_len(bytes)) {
-        Ok(()) => Outcome::through(format!("made a hole of {bytes} bytes")),
+    let piece = vec![0; 1 << 20];
+    let fill = || -> std::io::Result<()> {
+        let mut file = File::create("hole")?;
+        file.set_len(bytes)?;
+        for _ in 0..bytes.min(FILLED) / piece.len() as u64 {
+            file.write_all(&piece)?;
+        }
+        Ok(())
+    };
+    match fill() {
+        Ok(()) => Outcome::through(format!("made and filled a hole of {bytes} bytes")),
         Err(error) => Outcome::held(error.to_string()),
     }
 }

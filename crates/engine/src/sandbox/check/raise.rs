@@ -4,10 +4,11 @@ use std::fs;
 
 use overnight_model::spec::Tier;
 
+use crate::process::Holder;
 use crate::sandbox::Found;
 
 /// One line, where there is something to say.
-pub(super) fn raise(found: &Found) -> Option<String> {
+pub(super) fn raise(found: &Found, memory: &Holder) -> Option<String> {
     let setting = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
     let is = |path: &str, value: &str| setting(path).as_deref() == Some(value);
     let tried = found.reasons.join("; ");
@@ -15,7 +16,10 @@ pub(super) fn raise(found: &Found) -> Option<String> {
         Tier::Strong => return None,
         // It was asked for by name.
         Tier::Landlock | Tier::None if found.reasons.is_empty() => return None,
-        Tier::Standard => "strong: limits held by control groups are not yet supported".to_owned(),
+        Tier::Standard if *memory == Holder::Group => return None,
+        Tier::Standard => "limits held by the kernel: delegate control groups of version 2, for example \
+                           `systemd-run --user --scope -p Delegate=yes overnight run`"
+            .to_owned(),
         _ if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") => {
             "standard: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0".to_owned()
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::host::{self, Listeners};
 use super::{Attacked, CheckError, DISK, MEMORY, PROCESSES, Ring, Stood, Wall};
-use crate::process::Ending;
+use crate::process::{Ending, Holder};
 
 /// The exit code of an attack that was held; 0 is one that got through.
 pub const ATTACK_HELD: i32 = 77;
@@ -67,13 +67,15 @@ pub(super) fn try_all(ring: &Ring<'_>) -> Result<Vec<Wall>, CheckError> {
     }
     let segments = ring.attack(&format!("memory-segments {}", MEMORY * 2))?;
     let segments = refused_or("shared segments of memory", segments, &Ending::OutOfMemory);
-    let root = is_root() && ring.is_apart();
-    walls.push(if root { segments } else { not_claimed(segments, "only root or a control group can limit them") });
+    let by_group = ring.keeper.held_by()?.memory == Holder::Group;
+    walls.push(if by_group || is_root() && ring.is_apart() {
+        segments
+    } else {
+        not_claimed(segments, "only root or a control group can limit them")
+    });
     let files = ring.attack(&format!("memory-files {}", MEMORY * 2))?;
-    walls.push(not_claimed(
-        refused_or("files in memory", files, &Ending::OutOfMemory),
-        "only a control group counts them",
-    ));
+    let files = refused_or("files in memory", files, &Ending::OutOfMemory);
+    walls.push(if by_group { files } else { not_claimed(files, "only a control group counts them") });
     for (what, attack) in [("processes", "processes"), ("threads", "threads")] {
         let attacked = ring.attack(&format!("{attack} {}", PROCESSES * 2))?;
         walls.push(refused_or(what, attacked, &Ending::TooManyProcesses));
