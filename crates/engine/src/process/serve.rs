@@ -22,7 +22,7 @@ use super::idmap;
 use super::init::{self, Post};
 use super::job::{Containment, Report};
 use super::nursery::{Charge, Cradle, Nursery, is_exhaustion};
-use super::spawn::{child_signals, exit_now, ignore_signals, keep_only, threads};
+use super::spawn::{child_signals, exit_now, forget_arguments, ignore_signals, keep_only, threads};
 use super::tree;
 use super::view::Network;
 use super::wire::{self, Hello, Kind, Message, Request, Walls};
@@ -103,6 +103,7 @@ impl<'a> Server<'a> {
         if threads().map_err(|error| Failure::io("count the threads", &error))? != 1 {
             return Err(Failure::new("serve with more than one thread", Errno::BUSY));
         }
+        forget_arguments();
         // Already so where the keeper was started as the leader of its own session.
         let _ = setsid();
         ignore_signals();

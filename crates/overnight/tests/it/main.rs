@@ -11,6 +11,7 @@ mod contract;
 mod disk;
 mod hints;
 mod isolation;
+mod layers;
 mod limits;
 mod machine;
 mod meddling;
