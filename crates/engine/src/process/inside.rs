@@ -13,6 +13,7 @@ use super::confine::limits::{Rlimits, drop_capabilities, prefer_as_victim};
 use super::confine::seccomp;
 use super::ground::Failure;
 use super::spawn::{Program, clone_me, exit_now, keep_only, ordinary_signals};
+use super::tree::tasks_of;
 use super::view::{Fenced, Layer, Limits, Mount, Network, View};
 use super::wire::Body;
 
@@ -59,6 +60,9 @@ impl Inside {
             own_memory: user.is_some(),
             writes_proc: !getuid().is_root(),
         };
+        // Without a user or a namespace of its own, the kernel counts all that the person runs.
+        let beside = if user.is_some() { 0 } else { tasks_of(getuid().as_raw()) };
+        let limits = Limits { processes: limits.processes.map(|limit| limit + beside), ..limits };
         Inside { fence, hard: Hard::Required, limits: rlimits(limits) }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal};
@@ -94,6 +95,12 @@ impl Tree {
             Containment::Subreaper => below(self.root, &HashSet::new()),
         }
     }
+}
+
+/// How many processes and threads a user has, as far as /proc shows them.
+pub(super) fn tasks_of(user: u32) -> u64 {
+    let is_theirs = |pid: &Pid| fs::metadata(format!("/proc/{pid}")).is_ok_and(|metadata| metadata.uid() == user);
+    pids().filter(is_theirs).filter_map(|pid| Member::read(pid).ok()).map(|member| member.threads).sum()
 }
 
 /// Every descendant of `root` by the chain of parents, leaving out `except` and all below them.

@@ -137,7 +137,7 @@ pub(super) fn signal(pid: u64) -> Outcome {
 /// would be the machine's own.
 pub(super) fn kill_init(host: &str) -> Outcome {
     if !is_apart(host) {
-        return Outcome::through("process 1 is the host's; nothing was sent");
+        return signal_above();
     }
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGSTOP, libc::SIGTSTP, libc::SIGCHLD, libc::SIGKILL] {
         // SAFETY: kill takes two numbers; process 1 is that of a namespace made for this job.
@@ -150,10 +150,32 @@ pub(super) fn kill_init(host: &str) -> Outcome {
     }
 }
 
+/// Whether any process above this job's own session could be signalled, its init first; none is sent.
+fn signal_above() -> Outcome {
+    let parent = |pid: i32| -> Option<i32> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    };
+    let me = std::process::id() as i32;
+    // SAFETY: getsid takes a number.
+    let session = |pid: i32| unsafe { libc::getsid(pid) };
+    let mut above = parent(me);
+    while let Some(pid) = above.filter(|pid| *pid > 1) {
+        // SAFETY: signal 0 only asks.
+        if session(pid) != session(0) && unsafe { libc::kill(pid, 0) } == 0 {
+            return Outcome::through(format!("process {pid} above it can be signalled"));
+        }
+        above = parent(pid);
+    }
+    Outcome::held("nobody above it can be signalled")
+}
+
 /// Ends everything it can reach, itself aside.
 pub(super) fn kill_all(host: &str) -> Outcome {
     if !is_apart(host) {
-        return Outcome::through("it would have reached the whole machine; nothing was sent");
+        // Where a wall that gives way would take the whole machine with it, its own are enough.
+        // SAFETY: kill takes two numbers; 0 is the group of this very process.
+        unsafe { libc::kill(0, libc::SIGKILL) };
     }
     // SAFETY: kill takes two numbers; what it reaches is in a namespace made for this job.
     unsafe { libc::kill(-1, libc::SIGKILL) };

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::host::{self, Listeners};
 use super::{Attacked, CheckError, DISK, MEMORY, PROCESSES, Ring, Stood, Wall};
-use crate::process::{Ending, Holder};
+use crate::process::{Containment, Ending, Holder};
 
 /// The exit code of an attack that was held; 0 is one that got through.
 pub const ATTACK_HELD: i32 = 77;
@@ -33,7 +33,7 @@ pub(super) fn try_all(ring: &Ring<'_>) -> Result<Vec<Wall>, CheckError> {
         plain(ring, "the host's network", &format!("connect {}", listeners.port))?,
         plain(ring, "sockets by name", &format!("abstract '{}'", listeners.name))?,
         plain(ring, "odd families of sockets", "families")?,
-        plain(ring, "processes of the host", &format!("see {me} {}", host::started()))?,
+        own_processes(ring, plain(ring, "processes of the host", &format!("see {me} {}", host::started()))?),
         plain(ring, "signals to the engine", &format!("signal {me}"))?,
         plain(ring, "the process that watches", "init")?,
         plain(ring, "a signal to what watches", &format!("kill-init '{}'", host::namespace()))?,
@@ -127,6 +127,14 @@ fn not_claimed(wall: Wall, why: &str) -> Wall {
     match wall.stood {
         Stood::Broken => Wall { stood: Stood::Open, how: format!("{}; {why}", wall.how), ..wall },
         _ => wall,
+    }
+}
+
+/// Without a namespace their names are there for everyone; nothing can be done to them.
+fn own_processes(ring: &Ring<'_>, wall: Wall) -> Wall {
+    match ring.keeper.containment() {
+        Containment::PidNamespace => wall,
+        Containment::Subreaper => not_claimed(wall, "without namespaces every process can be seen"),
     }
 }
 
