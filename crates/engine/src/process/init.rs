@@ -93,8 +93,11 @@ fn live(ground: Ground, post: Post<'_>) {
     let _ = chdir("/");
     if let Some(report) = report {
         let left: Vec<BorrowedFd<'_>> = root.iter().flat_map(|root| &root.handed_back).map(AsFd::as_fd).collect();
-        // An engine that has just gone needs no report.
-        let _ = wire::send(&control, &report, &left, SendFlags::empty());
+        // A user that has too many descriptors under way cannot send more: the report goes alone then, and what the
+        // job left is lost with it. An engine that has just gone needs no report.
+        if wire::send(&control, &report, &left, SendFlags::empty()).is_err() && !left.is_empty() {
+            let _ = wire::send(&control, &report, &[], SendFlags::empty());
+        }
     }
 }
 

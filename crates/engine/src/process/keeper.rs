@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Gid, Mode, OFlags, Uid, open};
@@ -171,6 +171,10 @@ impl Keeper {
     }
 }
 
+/// How long to wait until descriptors can be sent again, and how often to try.
+const CROWDED_LIMIT: Duration = Duration::from_secs(30);
+const CROWDED_AGAIN: Duration = Duration::from_millis(20);
+
 /// The socket to the keeper, whose end of file ends it.
 #[derive(Debug)]
 struct Link {
@@ -181,7 +185,15 @@ struct Link {
 
 impl Link {
     fn ask(&self, request: &Request, fds: &[BorrowedFd<'_>]) -> Result<(), KeeperError> {
-        match wire::send(&self.socket, request, fds, SendFlags::empty()) {
+        let limit = Instant::now() + CROWDED_LIMIT;
+        let sent = loop {
+            match wire::send(&self.socket, request, fds, SendFlags::empty()) {
+                // A candidate of the same user may have filled the count; the kernel clears it when that one is gone.
+                Err(Errno::TOOMANYREFS) if Instant::now() < limit => std::thread::sleep(CROWDED_AGAIN),
+                sent => break sent,
+            }
+        };
+        match sent {
             Ok(()) => Ok(()),
             Err(Errno::PIPE | Errno::CONNRESET) => Err(KeeperError::Gone),
             Err(errno) => Err(os("ask the keeper")(errno)),

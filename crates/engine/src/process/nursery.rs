@@ -106,7 +106,7 @@ impl Nursery {
         }
         let user = match walls.kind {
             Kind::View { user } => user,
-            Kind::None | Kind::Fenced => None,
+            Kind::None | Kind::Fenced { .. } => None,
         };
         // Not the nurse of another user, though it is idle: what that one's last job left in memory is in its group
         // until the engine has read it.
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn files_in_memory_have_room_beside_the_processes_but_not_beyond_the_machine() {
         let walls = |files_in_memory| Walls {
-            kind: Kind::Fenced,
+            kind: Kind::Fenced { own_user: false },
             network: Network::None,
             limits: Limits::default(),
             files_in_memory,

@@ -388,7 +388,9 @@ impl<'a> Builder<'a> {
         self.make_folders(path.parent().unwrap_or(path))?;
         let _ = fs::remove_file(&place);
         fs::write(&place, "").map_err(|error| Failure::io(&format!("make {}", place.display()), &error))?;
-        mount_bind(path, &place).map_err(on("bind", path))
+        mount_bind(path, &place).map_err(on("bind", path))?;
+        // Its times and modes are the host's; a device is written to all the same.
+        set_read_only(&place, libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID).map_err(on("make read-only", path))
     }
 
     /// Opens what is wanted when the scaffold is gone.
@@ -461,13 +463,12 @@ fn enter(root: &Path) -> Result<(), Failure> {
 
 /// With everything mounted below it.
 fn make_read_only(place: &Path) -> Result<(), Errno> {
+    set_read_only(place, libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV)
+}
+
+fn set_read_only(place: &Path, attr_set: u64) -> Result<(), Errno> {
     let fd = rustix::fs::open(place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    let attributes = libc::mount_attr {
-        attr_set: libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
-        attr_clr: 0,
-        propagation: 0,
-        userns_fd: 0,
-    };
+    let attributes = libc::mount_attr { attr_set, attr_clr: 0, propagation: 0, userns_fd: 0 };
     idmap::set_attributes(fd.as_fd(), &attributes, libc::AT_RECURSIVE)
 }
 

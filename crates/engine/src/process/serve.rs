@@ -80,7 +80,7 @@ struct Server<'a> {
     held: Vec<OwnedFd>,
     /// For each user that jobs run as, a namespace in which root's files are theirs.
     owners: HashMap<u32, Option<OwnedFd>>,
-    programs: HashMap<Sockets, Program>,
+    programs: HashMap<(Sockets, bool), Program>,
     /// What each live init leaves. The engine sees end of file on a control socket only when the
     /// keeper lets go as well, which is after the job's last process is dead.
     inits: HashMap<Pid, Charge>,
@@ -241,7 +241,7 @@ impl<'a> Server<'a> {
         let (group, meter) = fresh.unzip();
         let owners = match walls.kind {
             Kind::View { user: Some(user) } => self.owners_for(user),
-            Kind::View { user: None } | Kind::None | Kind::Fenced => None,
+            Kind::View { user: None } | Kind::None | Kind::Fenced { .. } => None,
         };
         let program = match self.program_for(walls) {
             Ok(program) => program,
@@ -255,7 +255,7 @@ impl<'a> Server<'a> {
             // SAFETY: the keeper has a single thread, and the init ends in `init::run`.
             Kind::View { .. } => unsafe { self.ground.split_off(walls.network, birthplace) },
             // SAFETY: the same.
-            Kind::None | Kind::Fenced => unsafe { self.ground.split(birthplace) },
+            Kind::None | Kind::Fenced { .. } => unsafe { self.ground.split(birthplace) },
         };
         let failed = |errno| Failure::new("make a process", errno);
         match split {
@@ -301,17 +301,20 @@ impl<'a> Server<'a> {
     }
 
     /// Makes sure that the filter of system calls for these walls is there; it is the same for every job.
-    fn program_for(&mut self, walls: Walls) -> Result<Option<Sockets>, Failure> {
+    fn program_for(&mut self, walls: Walls) -> Result<Option<(Sockets, bool)>, Failure> {
         let sockets = match (walls.kind, walls.network) {
             (Kind::None, _) => return Ok(None),
             (Kind::View { .. }, Network::Full) => Sockets::Host,
-            (Kind::Fenced, Network::Full) => Sockets::Shared,
+            (Kind::Fenced { .. }, Network::Full) => Sockets::Shared,
             (Kind::View { .. }, Network::None) => Sockets::Own,
-            (Kind::Fenced, Network::None) if fence::abi() >= fence::LOCAL_SOCKETS_ABI => Sockets::Local,
-            (Kind::Fenced, Network::None) => Sockets::Closed,
+            (Kind::Fenced { .. }, Network::None) if fence::abi() >= fence::LOCAL_SOCKETS_ABI => Sockets::Local,
+            (Kind::Fenced { .. }, Network::None) => Sockets::Closed,
         };
+        // Without a user or a namespace of its own a payload owns what the person owns.
+        let owns_others = walls.kind == Kind::Fenced { own_user: false };
+        let sockets = (sockets, owns_others);
         if let Entry::Vacant(place) = self.programs.entry(sockets) {
-            place.insert(Program::compile(sockets)?);
+            place.insert(Program::compile(sockets.0, owns_others)?);
         }
         Ok(Some(sockets))
     }

@@ -64,7 +64,10 @@ pub(super) enum Kind {
     View {
         user: Option<u32>,
     },
-    Fenced,
+    /// Whether with a user of its own.
+    Fenced {
+        own_user: bool,
+    },
 }
 
 impl Walls {
@@ -72,7 +75,7 @@ impl Walls {
         let kind = match sandbox {
             Sandbox::None => Kind::None,
             Sandbox::View(view) => Kind::View { user: view.user },
-            Sandbox::Fenced(_) => Kind::Fenced,
+            Sandbox::Fenced(fenced) => Kind::Fenced { own_user: fenced.user.is_some() },
         };
         let files_in_memory = match sandbox.view().map(|view| &view.layer) {
             Some(Layer::Memory { bytes, .. }) => *bytes,

@@ -44,8 +44,7 @@ impl Fences {
             limits: limits(spec, slots),
             network: network(spec.evaluate.network),
             agent_network: network(spec.agent.network),
-            // A user that cannot get to its own copy could run nothing; root without capabilities can.
-            first_user: (is_root && all_may_pass(dir)).then(|| first_user(dir)),
+            first_user: is_root.then(|| first_user(dir)),
             home: home.map(Path::to_owned),
             devices: devices::wanted(&spec.sandbox.devices),
         }
@@ -90,7 +89,7 @@ pub fn sweep_shared_memory(user: u32) {
 }
 
 /// Whether any user gets to a folder.
-fn all_may_pass(folder: &Path) -> bool {
+pub(super) fn all_may_pass(folder: &Path) -> bool {
     folder.ancestors().all(|folder| match std::fs::metadata(folder) {
         Ok(metadata) => metadata.permissions().mode() & 0o001 != 0,
         // Not made yet: it will be open to all.

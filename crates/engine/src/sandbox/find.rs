@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use overnight_model::spec::{self, Tier};
 
+use super::fenced::all_may_pass;
 use super::host;
 use crate::process::{Ending, Fenced, Job, Keeper, Layer, Limits, Mount, Network, Sandbox, Stdin, View};
 
@@ -59,6 +60,10 @@ pub fn find(keeper: &Keeper, dir: &Path, wanted: spec::Layer, tier: Option<Tier>
 
 /// A file beside the fence must be out of reach, and one inside it must not.
 fn try_landlock(keeper: &Keeper, dir: &Path) -> Result<(), String> {
+    // Landlock leaves modes, times and attributes alone: the user inside must own nothing outside, so never root.
+    if rustix::process::getuid().is_root() && !all_may_pass(dir) {
+        return Err(format!("landlock: only root may enter {}, and commands must not run as root", dir.display()));
+    }
     let probe = dir.join("probe");
     let outcome = lay_out(&probe).map_err(|error| format!("{}: {error}", probe.display())).and_then(|()| {
         let system = host::system().into_iter().map(|mount| mount.at().clone());

@@ -5,6 +5,7 @@ use crate::id::{CommitId, ContentId, ExperimentId, Seed, Segment, TrialId};
 use crate::judge::Estimate;
 use crate::measure::Measurement;
 use crate::proposal::SurfaceBlob;
+use crate::spec::Tier;
 use crate::stats::Tally;
 use crate::tuner::Edit;
 use crate::units::{Millis, Score, Timestamp};
@@ -43,6 +44,8 @@ pub struct Experiment {
     pub verdict: Option<(Verdict, Reason)>,
     pub judged_metric: Option<Score>,
     pub estimate: Option<Estimate>,
+    /// The weakest tier that one of its trials had.
+    pub tier: Option<Tier>,
 }
 
 /// One finished trial.
@@ -86,6 +89,7 @@ impl Experiment {
             verdict: None,
             judged_metric: None,
             estimate: None,
+            tier: None,
         }
     }
 

@@ -120,7 +120,7 @@ impl State {
             running: self.running.values().cloned().map(|(running, _)| running).collect(),
             noise: NoiseRow { sd, trials: self.repeats() },
             assurance: facts.assurance.clone(),
-            sandbox: facts.sandbox.clone(),
+            sandbox: self.tier().map_or_else(|| facts.sandbox.clone(), |tier| tier.name().to_owned()),
             slots: self.run.as_ref().map_or(0, |run| run.facts.slots),
             run_started_at: self.run.as_ref().map(|run| run.started_at),
             pid: self.run.as_ref().map(|run| run.facts.pid),

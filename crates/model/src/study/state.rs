@@ -8,6 +8,7 @@ use crate::event::{Event, Judged, Loss, Proposed, Purpose, RunFacts, SegmentFact
 use crate::id::{ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
 use crate::judge::Noise;
 use crate::measure::Measurement;
+use crate::spec::Tier;
 use crate::stats::Tally;
 use crate::tuner::{Outcome, Tried};
 use crate::units::{Millis, Timestamp};
@@ -139,7 +140,9 @@ impl State {
                         run.broken_in_a_row.clear();
                     }
                 }
+                let tier = self.run.as_ref().and_then(|run| Tier::from_name(&run.facts.sandbox));
                 self.with_any(running.experiment, |found| {
+                    found.tier = found.tier.into_iter().chain(tier).min();
                     found.in_flight = found.in_flight.saturating_sub(1);
                     found.faults = 0;
                     found.seconds.0 += measurement.wall().0;
@@ -185,6 +188,12 @@ impl State {
     pub fn is_model_written(&self) -> bool {
         let by_hand = ["", "person", crate::spec::AgentKind::Tuner.name()];
         self.standing.values().chain(self.open.values()).any(|found| !by_hand.contains(&found.agent.as_str()))
+    }
+
+    /// The weakest tier behind the numbers that are shown: the champion's and the baseline's.
+    pub fn tier(&self) -> Option<Tier> {
+        let baseline = self.find(ExperimentId::BASELINE);
+        baseline.into_iter().chain(self.champion()).filter_map(|found| found.tier).min()
     }
 
     /// What a run that ended without a word left behind, as the losses that the next one records.

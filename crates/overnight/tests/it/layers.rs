@@ -162,9 +162,54 @@ fn a_tier_can_be_named_and_one_that_is_not_there_is_refused() {
     let repo = Repo::new();
     repo.ok(&["run", "--no-tui", "--experiments", "1", "--sandbox", "landlock"]).says("sandbox landlock");
     repo.ok(&["status"]).says("sandbox landlock");
-    repo.ok(&["run", "--no-tui", "--experiments", "1"]).says("sandbox standard");
-    repo.ok(&["status"]).says("sandbox standard");
+    repo.ok(&["run", "--no-tui", "--experiments", "1"]).says("sandbox standard: every command");
+    // The baseline's number is as good as the weakest tier it was measured on, whatever came later.
+    repo.ok(&["status"]).says("trust: cooperative · sandbox landlock");
     repo.overnight(&["run", "--sandbox", "strong"]).ended(2).says("not yet supported");
     repo.overnight(&["run", "--sandbox", "standart"]).ended(2).says("one of standard, landlock and none");
     repo.assert_sound();
+}
+
+#[test]
+fn landlock_is_refused_where_commands_would_have_to_run_as_root() {
+    let repo = Repo::new();
+    if !rustix::process::getuid().is_root() {
+        // An ordinary user is never root, and the tier is theirs.
+        repo.ok(&["run", "--no-tui", "--experiments", "0", "--sandbox", "landlock"]);
+        return;
+    }
+    let closed = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    fs::set_permissions(repo.outside(""), closed).unwrap();
+    let ran = repo.overnight(&["run", "--no-tui", "--experiments", "0", "--sandbox", "landlock"]).ended(3);
+    ran.says("commands must not run as root");
+    repo.ok(&["run", "--no-tui", "--experiments", "0"]).says("sandbox standard");
+}
+
+#[test]
+fn an_ordinary_user_behind_a_fence_cannot_change_the_modes_and_times_of_their_own_files() {
+    for repo in Repo::everybodys() {
+        let victim = repo.home().join("victim");
+        let path = victim.display();
+        repo.write("overnight.toml", &Repo::new().read("overnight.toml")).write("knobs.py", "x = 5\n");
+        repo.write(
+            "score.sh",
+            &format!(
+                "chmod 777 {path} && exit 3; touch -d 2001-01-01 {path} && exit 4; \
+                 python3 -c 'import os; os.setxattr(\"{path}\", \"user.a\", b\"x\")' 2> /dev/null && exit 5\n\
+                 touch mine && cp -p mine also && echo loss: 4\n"
+            ),
+        );
+        repo.commit("base");
+        fs::write(&victim, "mine").unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o640);
+        fs::set_permissions(&victim, mode).unwrap();
+        if let Some(user) = repo.user() {
+            std::os::unix::fs::chown(&victim, Some(user), Some(user)).unwrap();
+        }
+        let before = fs::metadata(&victim).unwrap();
+        repo.ok(&["run", "--no-tui", "--experiments", "0", "--sandbox", "landlock"]);
+        let after = fs::metadata(&victim).unwrap();
+        assert_eq!(before.permissions(), after.permissions(), "{}", repo.whose());
+        assert_eq!(before.modified().unwrap(), after.modified().unwrap(), "{}", repo.whose());
+    }
 }

@@ -134,6 +134,11 @@ impl Repo {
         self
     }
 
+    /// Who commands are run as, where it is not whoever runs the tests.
+    pub(crate) fn user(&self) -> Option<u32> {
+        self.user
+    }
+
     /// The person's home.
     pub(crate) fn home(&self) -> PathBuf {
         self.root.join("home")

@@ -38,14 +38,15 @@ pub(crate) enum Sockets {
 pub(crate) struct Program(BpfProgram);
 
 impl Program {
-    pub(crate) fn compile(sockets: Sockets) -> Result<Program, Failure> {
+    /// `owns_others`: whether files outside belong to the payload's own user, and no namespace keeps them from it.
+    pub(crate) fn compile(sockets: Sockets, owns_others: bool) -> Result<Program, Failure> {
         let cannot = |error: &dyn std::fmt::Display| Failure {
             errno: libc::EINVAL,
             what: format!("compile the system call filter: {error}"),
         };
         let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| cannot(&error))?;
         let mut rules = BTreeMap::new();
-        for (call, alternatives) in conditional(sockets) {
+        for (call, alternatives) in conditional(sockets, owns_others) {
             let alternatives: Result<Vec<_>, _> = alternatives
                 .into_iter()
                 .map(|all| {

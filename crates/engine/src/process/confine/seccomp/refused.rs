@@ -5,8 +5,11 @@ use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition};
 use super::Sockets;
 
 /// Numbers that libc does not name yet; newer calls have one number on every architecture.
+const SYS_FCHMODAT2: i64 = 452;
 const SYS_STATMOUNT: i64 = 457;
 const SYS_LISTMOUNT: i64 = 458;
+const SYS_SETXATTRAT: i64 = 463;
+const SYS_REMOVEXATTRAT: i64 = 466;
 const SYS_OPEN_TREE_ATTR: i64 = 467;
 const SYS_LISTNS: i64 = 470;
 
@@ -131,7 +134,7 @@ impl Condition {
 /// A call, and the arguments with which it is refused: any line of which all conditions hold.
 pub(super) type Conditional = (i64, Vec<Vec<Condition>>);
 
-pub(super) fn conditional(sockets: Sockets) -> Vec<Conditional> {
+pub(super) fn conditional(sockets: Sockets, owns_others: bool) -> Vec<Conditional> {
     use Condition::{Has, Is, IsNot};
     let bit = |argument, bit| vec![Has { argument, mask: bit, value: bit }];
     let mut refused = vec![
@@ -163,8 +166,39 @@ pub(super) fn conditional(sockets: Sockets) -> Vec<Conditional> {
         refused
             .extend([libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open].map(|it| (it, vec![])));
     }
+    if owns_others {
+        // Landlock leaves modes, owners, times and attributes alone. By descriptor they stay: what could be opened was
+        // within the fence.
+        refused.extend(BY_PATH.iter().map(|it| (*it, vec![])));
+        refused.push((libc::SYS_utimensat, vec![vec![IsNot(1, 0)]]));
+    }
     refused
 }
+
+/// Changes of what a file is called by, without opening it.
+const BY_PATH: &[i64] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    libc::SYS_fchmodat,
+    SYS_FCHMODAT2,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    SYS_SETXATTRAT,
+    SYS_REMOVEXATTRAT,
+];
 
 const IOPRIO_WHO_USER: u64 = 3;
 

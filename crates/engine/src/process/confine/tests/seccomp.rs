@@ -4,7 +4,7 @@ use super::{errno_of, forked, in_child, program, succeeds};
 const ALL: [Sockets; 4] = [Sockets::Own, Sockets::Host, Sockets::Local, Sockets::Closed];
 
 fn filter(sockets: Sockets) -> impl FnOnce() {
-    let program = Program::compile(sockets).unwrap();
+    let program = Program::compile(sockets, false).unwrap();
     move || program.install().unwrap()
 }
 
@@ -197,7 +197,7 @@ fn calls_with_the_x32_bit_look_like_missing_ones() {
     const X86_64: u32 = 0xc000_003e;
     let missing = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
     for sockets in ALL {
-        let program = Program::compile(sockets).unwrap();
+        let program = Program::compile(sockets, false).unwrap();
         for call in [libc::SYS_getpid, libc::SYS_mount, 520] {
             assert_eq!(answer(&program, 0x4000_0000 | call as u32, X86_64), missing, "call {call}");
         }
