@@ -5,7 +5,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::plan::{SeatId, Wanted, first_user, inputs, limits, network};
+use super::plan::{SeatId, Wanted, agent_programs, first_user, inputs, limits, network};
 use super::{devices, host, toolchains};
 use crate::process::{Fenced, Limits, Mount, Network};
 
@@ -38,6 +38,7 @@ impl Fences {
             read.extend(toolchains::toolchains(home, environment, &inputs));
         }
         read.extend(inputs.into_iter().filter_map(|path| path.canonicalize().ok()));
+        read.extend(agent_programs(wanted));
         let is_root = rustix::process::getuid().is_root();
         Fences {
             read,

@@ -15,19 +15,18 @@ pub(super) struct Watched {
     pub by_content: bool,
 }
 
-/// A short name for everything the inputs hold: sizes, times and kinds of all files, their contents on request.
+/// A short name for everything the inputs hold: sizes, times and kinds of all files, their contents on request. Each
+/// input has its own part of it, so that a change can be told by name.
 pub(super) fn fingerprint(inputs: &[Watched]) -> io::Result<Option<String>> {
-    if inputs.is_empty() {
-        return Ok(None);
-    }
-    let mut hash = Sha256::new();
-    for input in inputs {
+    let one = |input: &Watched| -> io::Result<String> {
         let real = fs::canonicalize(&input.path).map_err(|error| named(&input.path, error))?;
-        note(&mut hash, &[input.path.as_os_str().as_bytes()]);
+        let mut hash = Sha256::new();
         walk(&mut hash, &real, input.by_content)?;
-    }
-    let digest = hash.finalize();
-    Ok(Some(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()))
+        let digest: String = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Ok(format!("{} {digest}", input.path.display()))
+    };
+    let parts = inputs.iter().map(one).collect::<io::Result<Vec<_>>>()?;
+    Ok((!parts.is_empty()).then(|| parts.join(", ")))
 }
 
 fn walk(hash: &mut Sha256, path: &Path, by_content: bool) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use overnight_model::spec::{self, Spec};
+use overnight_model::spec::{self, AgentKind, Spec};
 
 use super::inputs::{Watched, fingerprint};
 use crate::process::{Limits, Network};
@@ -55,6 +55,23 @@ pub fn fingerprint_inputs(spec: &Spec, triplet_dir: &Path, home: Option<&Path>) 
         .iter()
         .map(|input| Watched { path: resolve(&input.path, triplet_dir, home), by_content: input.content });
     fingerprint(&watched.collect::<Vec<_>>())
+}
+
+/// Files that the agent's command names: its own program, as it is now, wherever it lies. The surface is not among them.
+pub(super) fn agent_programs(wanted: &Wanted<'_>) -> Vec<PathBuf> {
+    let AgentKind::Command(command) = &wanted.spec.agent.kind else { return Vec::new() };
+    let home = wanted.home.unwrap_or(Path::new("/"));
+    let words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'', ';', '&', '|', '(', ')']));
+    let is_surface = |path: &Path| wanted.spec.surface.paths().any(|file| wanted.checkout.join(file) == path);
+    let mut found: Vec<PathBuf> = words
+        .filter(|word| !word.is_empty())
+        .map(|word| resolve(word, wanted.triplet_dir, home))
+        .filter(|path| path.is_file() && !is_surface(path) && !super::is_secret(path, home))
+        .map(|path| path.components().collect())
+        .collect();
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// Where the inputs are on the host.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use overnight_model::proposal::Contents;
 use overnight_model::spec;
 
-use super::plan::{SeatId, Wanted, first_user, inputs, limits, network};
+use super::plan::{SeatId, Wanted, agent_programs, first_user, inputs, limits, network};
 use super::prepare::Manifest;
 use super::{devices, etc, host, toolchains};
 use crate::process::{File, Layer, Limits, Mount, Network, View};
@@ -41,6 +41,8 @@ pub struct Standard {
     first_user: Option<u32>,
     surface: Vec<String>,
     executables: Vec<String>,
+    /// The agent's own program, where it is a file of the person's.
+    agent_programs: Vec<Mount>,
     /// The one that was made last comes last.
     prepared: Vec<Manifest>,
 }
@@ -111,6 +113,10 @@ impl Standard {
             first_user: is_root.then(|| first_user(dir)),
             surface: spec.surface.paths().map(ToOwned::to_owned).collect(),
             executables: wanted.executables.clone(),
+            agent_programs: agent_programs(wanted)
+                .into_iter()
+                .filter_map(|at| Some(Mount::File { path: fs::canonicalize(&at).ok()?, at }))
+                .collect(),
             prepared: Vec::new(),
         })
     }
@@ -161,6 +167,9 @@ impl Standard {
             if let Some(lowers) = under {
                 lowers.insert(0, folder.clone());
             }
+        }
+        if phase == Phase::Agent {
+            mounts.extend(self.agent_programs.iter().filter(|mount| !self.shows(mount.at())).cloned());
         }
         // A folder before what lies in it, whoever named it first.
         mounts.sort_by(|a, b| a.at().cmp(b.at()));

@@ -73,7 +73,8 @@ fn print(checked: &Checked, seconds: f64) -> bool {
     }
     ui::data("");
     ui::data(&format!("tier       {}", found.tier.name()));
-    ui::data(&format!("layers     kept in {}", layer(found.layer)));
+    let kept = if found.layer == Layer::Disk { "kept on disk" } else { "kept in memory" };
+    ui::data(&format!("layers     {kept}"));
     ui::data(&format!("memory     {memory}"));
     ui::data(&format!("processes  {processes}"));
     for reason in &found.reasons {

@@ -173,3 +173,19 @@ fn traces_of_an_agent_are_shown_whole_on_request() {
         .says("and complaints")
         .says("== trial 3\n");
 }
+
+#[test]
+fn the_agents_own_program_is_taken_as_it_is_now_wherever_it_lies() {
+    let repo = Repo::with_agent("exit 7\n");
+    repo.overnight(&["run", "--no-tui", "--experiments", "1"]).ended(4);
+    repo.write("agent.sh", "sed -i 's/x = .*/x = 4/' knobs.py; echo mended\n").commit("mended");
+    repo.run(1);
+    assert_eq!(repo.verdicts().last().unwrap().0, "kept");
+    let outside = repo.outside("elsewhere.sh");
+    std::fs::write(&outside, "sed -i 's/x = .*/x = 3/' knobs.py; echo from elsewhere\n").unwrap();
+    let triplet = repo.read("overnight.toml").replace("sh agent.sh", &format!("sh {}", outside.display()));
+    repo.write("overnight.toml", &triplet);
+    repo.run(1);
+    assert_eq!(repo.verdicts().last().unwrap().0, "kept");
+    repo.assert_sound();
+}
