@@ -7,7 +7,7 @@ use clap::{ArgGroup, Parser, Subcommand};
 use overnight_model::spec::Tier;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (lock, dirty tree, moved branch),
+Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (tier, lock, dirty tree, moved branch),
 4 stopped by a limit or by repeated failure, 5 `verify` failed, 130 interrupted.";
 
 /// Runs the Karpathy loop on anything that can be scored: an agent proposes edits to one file, each is

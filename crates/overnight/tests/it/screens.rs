@@ -242,7 +242,8 @@ fn help_fits_on_one_screen() {
       -h, --help          Print help
       -V, --version       Print version
 
-    Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (lock, dirty tree, moved branch),
+    Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (tier, lock, dirty tree, moved
+    branch),
     4 stopped by a limit or by repeated failure, 5 `verify` failed, 130 interrupted.
     --- exit code 0
     ");
