@@ -154,7 +154,7 @@ impl Sandbox {
         }
     }
 
-    pub(super) fn limits(&self) -> Limits {
+    pub fn limits(&self) -> Limits {
         match self {
             Sandbox::None => Limits::default(),
             Sandbox::View(view) => view.limits,

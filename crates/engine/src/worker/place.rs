@@ -275,7 +275,7 @@ impl Place {
         let cwd = tree.join(&room.shop.spec.evaluate.folder);
         let job = Job { command, cwd, env, stdin, deadline: limit.into(), grace: GRACE, sandbox };
         let fault = |error: KeeperError| Trouble::Fault(error.into());
-        let limits = limits_of(&job);
+        let limits = job.sandbox.limits();
         let child = room.shop.keeper.start(&job).map_err(fault)?;
         let registered = room.stops.register(kind, child.killer());
         let (killer, mut printed, mut too_much) = (child.killer(), 0u64, false);
@@ -372,14 +372,6 @@ impl Left {
     /// Reads a file of the folder for metrics and notes.
     pub(crate) fn read_said(&self, name: &str, max: u64) -> Option<Vec<u8>> {
         read_left(self.said.as_ref()?.as_fd(), name, max)
-    }
-}
-
-fn limits_of(job: &Job) -> process::Limits {
-    match &job.sandbox {
-        process::Sandbox::None => process::Limits::default(),
-        process::Sandbox::View(view) => view.limits,
-        process::Sandbox::Fenced(fenced) => fenced.limits,
     }
 }
 
