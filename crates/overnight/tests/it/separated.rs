@@ -294,7 +294,8 @@ fn slots_score_side_by_side_and_let_go_of_what_they_kept() {
     repo.write("overnight.toml", TRIPLET.replace("knobs.sh", "knobs.py").split("[agent]").next().unwrap());
     repo.write("run.sh", "sed -n 's/^x = //p' knobs.py > $OVERNIGHT_OUT/answer\n").write("knobs.py", "x = 5\n");
     repo.write("score.sh", SCORE).write("labels/label", "3\n").commit("base");
-    repo.ok(&["run", "--no-tui", "--slots", "4", "--experiments", "8"]);
+    // Fewer than the tuner has in store, whatever order the slots end in.
+    repo.ok(&["run", "--no-tui", "--slots", "4", "--experiments", "6"]);
     for row in repo.log() {
         let known = ["baseline", "kept", "discarded", "invalid_metric"].map(Json::from);
         assert!(known.contains(&row["verdict"]), "{row}");
