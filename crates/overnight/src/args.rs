@@ -6,6 +6,14 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Parser, Subcommand};
 use overnight_model::spec::Tier;
 
+pub(crate) use crate::commands::demo::Demo;
+pub(crate) use crate::commands::explain::Explain;
+pub(crate) use crate::commands::export::Export;
+pub(crate) use crate::commands::import::Import;
+pub(crate) use crate::commands::init::Init;
+pub(crate) use crate::commands::manual::{Completions, Man};
+pub(crate) use crate::commands::rebase::Rebase;
+
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (tier, lock, dirty tree, moved branch),
 4 stopped by a limit or by repeated failure, 5 `verify` failed, 130 interrupted.";
@@ -18,7 +26,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) place: Place,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 /// Which study is meant.
@@ -39,22 +47,46 @@ pub(crate) struct Place {
     pub(crate) study: Option<String>,
 }
 
+/// Eight are shown by `--help`, in the order a newcomer needs them; `overnight help more` shows all.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// A complete study in a scratch folder, offline, in two minutes, with villains refused on screen
+    Demo(Demo),
+    /// Look at the repository and write the triplet
+    Init(Init),
+    /// What would happen tonight, and what to fix first
+    Check(Check),
     /// Run the loop; Ctrl-C stops it cleanly, and running it again resumes
     Run(Run),
+    /// One experiment in full: hypothesis, diff, trials, verdict, output
+    Show(Show),
+    /// The experiments so far, the latest last
+    Log(Log),
     /// Run one experiment of your own
     Try(Try),
     /// Where the study stands
     Status(Status),
-    /// The experiments so far, the latest last
-    Log(Log),
-    /// One experiment in full: hypothesis, diff, trials, verdict, output
-    Show(Show),
     /// Prove that ledger, projections, contents and git agree
+    #[command(hide = true)]
     Verify(Verify),
-    /// What this machine can enforce
-    Check(Check),
+    /// Go on under a changed evaluation: carry the champion over and measure anew
+    #[command(hide = true)]
+    Rebase(Rebase),
+    /// Take in the history that another tool kept
+    #[command(hide = true)]
+    Import(Import),
+    /// Write the history in another tool's format
+    #[command(hide = true)]
+    Export(Export),
+    /// What a verdict means, and what to do
+    #[command(hide = true)]
+    Explain(Explain),
+    /// Write completions for a shell
+    #[command(hide = true)]
+    Completions(Completions),
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man(Man),
     #[command(name = "__keeper", hide = true)]
     Keeper,
     #[command(name = "__attack", hide = true)]

@@ -14,16 +14,26 @@ use args::{Args, Command};
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let outcome = match &args.command {
-        Command::Run(run) => commands::run::run(&args.place, run),
-        Command::Try(attempt) => commands::attempt::attempt(&args.place, attempt),
-        Command::Status(status) => commands::status::status(&args.place, status),
-        Command::Log(log) => commands::log::log(&args.place, log),
-        Command::Show(show) => commands::show::show(&args.place, show),
-        Command::Verify(verify) => commands::verify::verify(&args.place, verify),
-        Command::Check(check) => commands::check::check(check),
-        Command::Attack(attack) => return commands::check::attack(attack),
-        Command::Keeper => overnight_engine::process::serve_stdin(),
+    let place = &args.place;
+    let outcome = match args.command.as_ref() {
+        None => commands::bare::bare(place),
+        Some(Command::Demo(demo)) => commands::demo::demo(demo),
+        Some(Command::Init(init)) => commands::init::init(place, init),
+        Some(Command::Check(check)) => commands::check::check(place, check),
+        Some(Command::Run(run)) => commands::run::run(place, run),
+        Some(Command::Show(show)) => commands::show::show(place, show),
+        Some(Command::Log(log)) => commands::log::log(place, log),
+        Some(Command::Try(attempt)) => commands::attempt::attempt(place, attempt),
+        Some(Command::Status(status)) => commands::status::status(place, status),
+        Some(Command::Verify(verify)) => commands::verify::verify(place, verify),
+        Some(Command::Rebase(rebase)) => commands::rebase::rebase(place, rebase),
+        Some(Command::Import(import)) => commands::import::import(place, import),
+        Some(Command::Export(export)) => commands::export::export(place, export),
+        Some(Command::Explain(explain)) => commands::explain::explain(explain),
+        Some(Command::Completions(completions)) => commands::manual::completions(completions),
+        Some(Command::Man(man)) => commands::manual::man(man),
+        Some(Command::Keeper) => overnight_engine::process::serve_stdin(),
+        Some(Command::Attack(attack)) => return commands::check::attack(attack),
     };
     match outcome {
         Ok(code) => code.into(),

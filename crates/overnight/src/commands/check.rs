@@ -8,11 +8,11 @@ use overnight_model::spec::Layer;
 use serde_json::json;
 
 use super::scratch::Scratch;
-use crate::args::{Attack, Check};
+use crate::args::{Attack, Check, Place};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
 
-pub(crate) fn check(args: &Check) -> Outcome<Exit> {
+pub(crate) fn check(_place: &Place, args: &Check) -> Outcome<Exit> {
     if !args.machine {
         return Err(CliError::usage("checking a study is not yet supported")
             .hint("`overnight check --machine` says what this machine enforces"));

@@ -2,8 +2,16 @@
 
 mod attacks;
 pub(crate) mod attempt;
+pub(crate) mod bare;
 pub(crate) mod check;
+pub(crate) mod demo;
+pub(crate) mod explain;
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod log;
+pub(crate) mod manual;
+pub(crate) mod rebase;
 pub(crate) mod run;
 mod scratch;
 mod session;
