@@ -1,6 +1,6 @@
 //! Commits as pure data out of the ledger: whatever git lost can be made again, bit for bit.
 
-use overnight_model::event::{Judged, Proposed};
+use overnight_model::event::{Judged, Proposed, SegmentFacts};
 use overnight_model::proposal::{Contents, SurfaceBlob};
 use overnight_model::spec::Metric;
 use overnight_model::{CommitId, ExperimentId, What};
@@ -45,6 +45,13 @@ pub fn kept_parent(reader: &Reader, experiment: ExperimentId) -> Result<Option<C
         What::BranchAdvanced { from, .. } => from,
         _ => None,
     }))
+}
+
+/// What the segment of an experiment was opened with. One that was opened again before its baseline had a verdict
+/// counts as it was last.
+pub fn segment_of(segments: &[SegmentFacts], segment: u32) -> Result<&SegmentFacts, Fault> {
+    let found = segments.iter().rev().find(|facts| facts.segment.0 == segment);
+    found.ok_or_else(|| Fault::lost("the segment of an experiment"))
 }
 
 /// Recorded contents of a surface.

@@ -87,7 +87,7 @@ fn check_branch(reader: &Reader, store: &Store, user: &UserRepo, study: &str, st
     }
     // Between a recorded keep and its event the branch may be there already: the next run settles it.
     let half_way = match (state.unadvanced, &champion, &state.segment) {
-        (Some(ExperimentId::BASELINE), _, Some(facts)) => Some(facts.baseline.clone()),
+        (Some(kept), _, Some(facts)) if kept == facts.experiment => Some(facts.baseline.clone()),
         (Some(kept), Some(from), Some(facts)) => {
             let plan = plans::kept_plan(reader, &facts.metric, kept, from)?;
             Some(CommitId(store.id_of(&plan)?.to_string()))
@@ -105,7 +105,7 @@ fn check_branch(reader: &Reader, store: &Store, user: &UserRepo, study: &str, st
 /// Nothing outside the surface may differ between baseline and champion.
 fn check_locked(user: &UserRepo, state: &State) -> Result<(), Mismatch> {
     let (Some(facts), Some(champion)) = (&state.segment, state.champion()) else { return Ok(()) };
-    let Some(commit) = &champion.commit else { return Ok(()) };
+    let Some(commit) = champion.commit.as_ref().filter(|_| champion.segment == facts.segment) else { return Ok(()) };
     match user.changed(oid(&facts.baseline)?, oid(commit)?, &facts.surface)?.into_iter().next() {
         Some(path) => Err(Mismatch::Locked { path }),
         None => Ok(()),
@@ -114,13 +114,19 @@ fn check_locked(user: &UserRepo, state: &State) -> Result<(), Mismatch> {
 
 fn check_commits(reader: &Reader, store: &Store, user: &UserRepo, state: &State) -> Result<u64, Mismatch> {
     let refs = store.refs()?;
-    let paths: Vec<String> =
-        state.segment.iter().flat_map(|facts| facts.surface.paths()).map(ToOwned::to_owned).collect();
+    let segments = reader.segments()?;
     let mut rows = Vec::new();
     reader.each_row(ExperimentId(1), |row| rows.push(row))?;
     let mut commits = 0;
     for row in rows {
         let (Some(commit), experiment) = (row.commit, row.experiment) else { continue };
+        let facts = plans::segment_of(&segments, row.segment)?;
+        if experiment == facts.experiment {
+            // A baseline is a commit of the user's repository.
+            user.files(oid(&commit)?)?;
+            continue;
+        }
+        let paths: Vec<String> = facts.surface.paths().map(ToOwned::to_owned).collect();
         let wanted = oid(&commit)?;
         let found = refs.get(&experiment.0);
         let is_late = may_be_late(state, experiment);
@@ -132,14 +138,14 @@ fn check_commits(reader: &Reader, store: &Store, user: &UserRepo, state: &State)
             return Err(Mismatch::Object { experiment, commit });
         }
         let kept = row.verdict == Some(Verdict::Kept) && state.unadvanced != Some(experiment);
-        let plan = match (kept, &state.segment) {
-            (true, Some(facts)) => {
+        let plan = match kept {
+            true => {
                 let parent =
                     plans::kept_parent(reader, experiment)?.ok_or_else(|| Fault::lost("the parent of a keep"))?;
                 user.files(wanted)?;
                 Some(plans::kept_plan(reader, &facts.metric, experiment, &parent)?)
             }
-            _ => plans::proposal_plan(reader, experiment)?.map(|(plan, _)| plan),
+            false => plans::proposal_plan(reader, experiment)?.map(|(plan, _)| plan),
         };
         if let Some(plan) = plan {
             let made = store.id_of(&plan)?;

@@ -168,6 +168,30 @@ pub struct SegmentFacts {
     /// What the inputs held, in one short name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<String>,
+    /// The experiment that is its baseline; that of the first segment is 0.
+    #[serde(default = "first_baseline", skip_serializing_if = "is_first_baseline")]
+    pub experiment: ExperimentId,
+    /// What came over from the segment before, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried: Option<Carried>,
+}
+
+/// What a segment takes over from the one before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carried {
+    /// What changed, in words.
+    pub changed: String,
+    /// The champion's surface as an experiment of this segment; none where the champion was the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<ExperimentId>,
+}
+
+fn first_baseline() -> ExperimentId {
+    ExperimentId::BASELINE
+}
+
+fn is_first_baseline(id: &ExperimentId) -> bool {
+    id.is_baseline()
 }
 
 /// The start of one run of the engine. Whatever was in flight before it is lost.

@@ -119,6 +119,26 @@ pub fn rule(evidence: &Evidence<'_>) -> Option<Ruling> {
     Some(Ruling::Keep(Reason::Better { gain: mean, bound, trials }, estimate(&[third])))
 }
 
+/// Rules on a champion that comes over from another segment, against the baseline of this one.
+///
+/// It was kept for good reasons, so it stays unless it is shown to be worse here. Every run of it counts: none was
+/// chosen for being good.
+pub fn rule_on_carried(evidence: &Evidence<'_>) -> Option<Ruling> {
+    let &Evidence { goal, noise, champion, candidate, .. } = evidence;
+    let level = champion.mean()?;
+    if candidate.len() < CALIBRATION_TRIALS as usize {
+        return Some(Ruling::Measure);
+    }
+    let estimate = estimate(goal, noise, champion, level, candidate);
+    let trials = candidate.len() as u32;
+    let bound = noise.bound(trials, champion.n());
+    let gain = estimate.gain;
+    Some(match gain < -bound {
+        true => Ruling::Discard(Reason::NotBetter { gain }, estimate),
+        false => Ruling::Keep(Reason::Carried { gain, bound, trials }, estimate),
+    })
+}
+
 /// Why a gain is not enough, if it is not.
 fn shortfall(gain: f64, bound: f64, min_gain: f64) -> Option<Reason> {
     if gain <= 0.0 {

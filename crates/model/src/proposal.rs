@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BlobId, ContentId};
-use crate::spec::{Part, Surface};
+use crate::spec::{Part, Surface, SurfaceFile};
 
 /// The longest hypothesis that is kept; agents like to talk.
 pub const DESCRIPTION_LIMIT: usize = 300;
@@ -72,6 +72,25 @@ pub fn editable(part: &Part, text: &[u8]) -> Option<Range<usize>> {
         Part::Above(marker) => marker_line(text, marker).map(|(start, _)| 0..start),
         Part::Below(marker) => marker_line(text, marker).map(|(_, end)| end..text.len()),
     }
+}
+
+/// A surface on another tree: what may change comes from `old`, what is locked from `new`, and so does a file that the
+/// old surface did not have. `None` where a marker is not there exactly once.
+pub fn carry_over(old: (&Surface, &Contents), new: (&Surface, &Contents)) -> Option<Contents> {
+    let carry = |file: &SurfaceFile| {
+        let onto = new.1.get(&file.path)?;
+        let before = old.0.files.iter().find(|before| before.path == file.path);
+        let Some((before, bytes)) = before.zip(old.1.get(&file.path)) else { return Some(onto.to_vec()) };
+        let part = match (&before.part, &file.part) {
+            (_, Part::Whole) => &Part::Whole,
+            (Part::Whole, part) => part,
+            (part, _) => part,
+        };
+        let (from, into) = (editable(part, bytes)?, editable(&file.part, onto)?);
+        Some([&onto[..into.start], &bytes[from], &onto[into.end..]].concat())
+    };
+    let files = new.0.files.iter().map(|file| Some((file.path.clone(), carry(file)?)));
+    files.collect::<Option<_>>().map(Contents)
 }
 
 /// A hypothesis as it is kept: one line, no control characters, capped.
@@ -144,6 +163,28 @@ mod tests {
         assert!(breached(above(), None, "a\n# ---\nb\n", "a\n# ---\nc\n").is_some());
         assert!(breached(above(), None, "a\n# ---\nb\n", "a\nb\n").is_some());
         assert!(breached(above(), None, "a\n# ---\nb\n", "# ---\na\n# ---\nb\n").is_some());
+    }
+
+    #[test]
+    fn what_may_change_is_carried_over_and_what_is_locked_is_not() {
+        let surface =
+            |part: Part| Surface { files: vec![SurfaceFile { path: "f".into(), part }], max_lines_changed: None };
+        let above = || Part::Above("# ---".into());
+        let carried = |old: Part, new: Part, from: &str, onto: &str| {
+            let made = carry_over((&surface(old), &contents(from)), (&surface(new), &contents(onto)))?;
+            Some(String::from_utf8(made.0[0].1.clone()).unwrap())
+        };
+        assert_eq!(carried(Part::Whole, Part::Whole, "x", "a\nb").as_deref(), Some("x"));
+        let (from, onto) = ("x\n# ---\nold\n", "a\n# ---\nnew\n");
+        assert_eq!(carried(above(), above(), from, onto).as_deref(), Some("x\n# ---\nnew\n"));
+        assert_eq!(carried(Part::Whole, above(), from, onto).as_deref(), Some("x\n# ---\nnew\n"));
+        assert_eq!(carried(above(), Part::Whole, from, onto).as_deref(), Some(from));
+        assert_eq!(carried(above(), above(), from, "a\n"), None);
+        let other =
+            Surface { files: vec![SurfaceFile { path: "g".into(), part: Part::Whole }], max_lines_changed: None };
+        let made =
+            carry_over((&other, &Contents(vec![("g".into(), b"x".to_vec())])), (&surface(above()), &contents(onto)));
+        assert_eq!(made, Some(contents(onto)));
     }
 
     #[test]

@@ -116,24 +116,75 @@ impl Group {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Reason {
-    Measured { trials: u32 },
-    Better { gain: f64, bound: f64, trials: u32 },
-    NotBetter { gain: f64 },
-    WithinNoise { gain: f64, bound: f64 },
-    BelowMinGain { gain: f64, min_gain: f64 },
-    NotConfirmed { first: f64, second: f64, bound: f64 },
-    Ended { ending: Ending },
-    Metric { error: MetricError },
-    Implausible { value: f64, low: f64, high: f64 },
-    GuardCommand { command: String, ending: Ending },
-    GuardMissing { metric: String },
-    GuardLimit { metric: String, value: f64, limit: f64 },
+    Measured {
+        trials: u32,
+    },
+    Better {
+        gain: f64,
+        bound: f64,
+        trials: u32,
+    },
+    NotBetter {
+        gain: f64,
+    },
+    WithinNoise {
+        gain: f64,
+        bound: f64,
+    },
+    BelowMinGain {
+        gain: f64,
+        min_gain: f64,
+    },
+    NotConfirmed {
+        first: f64,
+        second: f64,
+        bound: f64,
+    },
+    Ended {
+        ending: Ending,
+    },
+    Metric {
+        error: MetricError,
+    },
+    Implausible {
+        value: f64,
+        low: f64,
+        high: f64,
+    },
+    GuardCommand {
+        command: String,
+        ending: Ending,
+    },
+    GuardMissing {
+        metric: String,
+    },
+    GuardLimit {
+        metric: String,
+        value: f64,
+        limit: f64,
+    },
     SameAsChampion,
-    SameAs { experiment: u64 },
-    Agent { what: String },
-    Policy { what: String },
-    Engine { what: String },
+    SameAs {
+        experiment: u64,
+    },
+    Agent {
+        what: String,
+    },
+    Policy {
+        what: String,
+    },
+    Engine {
+        what: String,
+    },
     Interrupted,
+    /// The champion of the segment before holds here too: it is at least not worse than the baseline.
+    Carried {
+        gain: f64,
+        bound: f64,
+        trials: u32,
+    },
+    /// It was begun under another evaluation.
+    NewSegment,
 }
 
 impl fmt::Display for Reason {
@@ -175,6 +226,16 @@ impl fmt::Display for Reason {
             Reason::SameAs { experiment } => write!(f, "the same surface as experiment {experiment}"),
             Reason::Agent { what } | Reason::Policy { what } | Reason::Engine { what } => f.write_str(what),
             Reason::Interrupted => write!(f, "stopped by a person"),
+            Reason::Carried { gain, bound, trials } => {
+                let how = match *gain {
+                    gain if gain.abs() <= *bound && gain != 0.0 => ", within the noise",
+                    _ => "",
+                };
+                let sign = if *gain < 0.0 { "worse" } else { "better" };
+                let gain = n(&gain.abs());
+                write!(f, "{sign} than the baseline by {gain} here{how}, measured {trials} times")
+            }
+            Reason::NewSegment => write!(f, "the evaluation changed before its verdict"),
         }
     }
 }

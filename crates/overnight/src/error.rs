@@ -191,30 +191,47 @@ impl From<OpenError> for CliError {
             OpenError::Dirty { begun: true, .. } => (
                 Exit::Refused,
                 "the study goes on from its own baseline: commit it or put it back with `git restore`; to have it \
-                 measured, begin a new study in overnight/NAME.toml"
+                 measured, `overnight rebase --snapshot` begins a new segment with it"
                     .to_owned(),
             ),
-            OpenError::Dirty { .. } => {
-                (Exit::Refused, "commit it, put it back with `git restore`, or take it as it is with --snapshot".to_owned())
-            }
+            OpenError::Dirty { .. } => (
+                Exit::Refused,
+                "commit it, put it back with `git restore`, or take it as it is with --snapshot".to_owned(),
+            ),
             OpenError::Changed { .. } => (
                 Exit::Refused,
-                "numbers from before and after cannot be compared: put it back, or begin a new study in overnight/NAME.toml"
+                "numbers from before and after cannot be compared: put it back, or go on in a new segment, with the \
+                 champion carried over and measured anew: `overnight rebase`"
                     .to_owned(),
             ),
-            OpenError::ForeignBranch { branch, .. } => {
-                (Exit::Refused, format!("rename it with `git branch -m {branch} NAME`, or delete it, or begin a study of another name"))
+            OpenError::NotBegun => (Exit::Usage, "begin the study with `overnight run`".to_owned()),
+            OpenError::HalfKept => {
+                (Exit::Refused, "finish it with `overnight run --experiments 0`, then rebase".to_owned())
             }
+            OpenError::Unchanged { .. } => (
+                Exit::Refused,
+                "commit what you changed in the evaluation, or take the working tree with --snapshot; `overnight run` \
+                 goes on as it was"
+                    .to_owned(),
+            ),
+            OpenError::ForeignBranch { branch, .. } => (
+                Exit::Refused,
+                format!("rename it with `git branch -m {branch} NAME`, or delete it, or begin a study of another name"),
+            ),
             OpenError::BranchMoved { branch, expected, .. } => (
                 Exit::Refused,
-                format!("keep what is there with `git branch NAME {branch}`, then put it back with `git branch -f {branch} {expected}`"),
+                format!(
+                    "keep what is there with `git branch NAME {branch}`, then put it back with `git branch -f {branch} {expected}`"
+                ),
             ),
             OpenError::BranchDeleted { branch, store, experiment, expected } => {
-                let hint = match experiment.is_baseline() {
-                    true => format!("bring it back with `git branch {branch} {expected}`"),
-                    false => {
+                let hint = match experiment {
+                    None => format!("bring it back with `git branch {branch} {expected}`"),
+                    Some(experiment) => {
                         let store = shell_word(store);
-                        format!("bring it back with `git fetch {store} refs/overnight/{experiment}:refs/heads/{branch}`")
+                        format!(
+                            "bring it back with `git fetch {store} refs/overnight/{experiment}:refs/heads/{branch}`"
+                        )
                     }
                 };
                 (Exit::Refused, hint)

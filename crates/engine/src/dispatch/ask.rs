@@ -14,7 +14,7 @@ use super::{Action, Arrival, Dispatch, Fault, Machine};
 
 impl<M: Machine> Dispatch<M> {
     pub(super) fn ask(&mut self, experiment: ExperimentId, arrived: &[Arrival]) -> Result<Option<Arrival>, Fault> {
-        let champion = self.study.state().champion.unwrap_or(ExperimentId::BASELINE);
+        let champion = self.study.state().champion.unwrap_or(self.study.state().baseline());
         let contents = self.contents_of(champion)?;
         match &self.study.spec().agent.kind {
             AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, contents, arrived))),
@@ -88,13 +88,16 @@ impl<M: Machine> Dispatch<M> {
         };
         let past = |row: &Row| {
             let verdict = row.verdict?;
+            let reason = row.reason.clone().unwrap_or_default();
+            // Numbers of another evaluation would mislead; what was tried and what came of it need not.
+            let is_present = row.segment == state.segment_number().0;
             (verdict != Verdict::Baseline).then(|| Past {
                 experiment: row.experiment,
                 description: row.description.clone(),
                 verdict: verdict.name(),
-                reason: row.reason.clone().unwrap_or_default(),
-                metric: row.metric,
-                gain: row.gain,
+                reason: if is_present { reason } else { "judged under an earlier evaluation".to_owned() },
+                metric: row.metric.filter(|_| is_present),
+                gain: row.gain.filter(|_| is_present),
             })
         };
         let under_way = |open: &Experiment| Open { experiment: open.id, description: open.description.clone() };
@@ -108,7 +111,7 @@ impl<M: Machine> Dispatch<M> {
             budget_seconds: spec.evaluate.budget.as_secs(),
             surface: spec.surface.paths().map(|path| crate::load::within(folder, path)).collect(),
             program: None,
-            baseline: standing(state.find(ExperimentId::BASELINE)),
+            baseline: standing(state.find(state.baseline())),
             champion: standing(state.champion()),
             noise_sd: match state.noise() {
                 Noise::Unknown => None,
@@ -116,7 +119,11 @@ impl<M: Machine> Dispatch<M> {
                 Noise::Noisy { sd, .. } => Some(sd),
             },
             recent: self.recent.iter().filter_map(past).collect(),
-            open: state.open().filter(|open| !open.id.is_baseline() && open.content.is_some()).map(under_way).collect(),
+            open: state
+                .open()
+                .filter(|open| open.id != state.baseline() && open.content.is_some())
+                .map(under_way)
+                .collect(),
         }
     }
 }

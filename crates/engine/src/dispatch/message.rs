@@ -44,7 +44,7 @@ fn metric_line(metric: &Metric, judged: &Judged) -> String {
     let half = estimate.high.map(|high| high - estimate.gain).filter(|half| *half > 0.0);
     let half = half.map_or_else(String::new, |half| format!(" ± {}", short_number(half)));
     let trials = match judged.reason {
-        Reason::Better { trials, .. } => trials,
+        Reason::Better { trials, .. } | Reason::Carried { trials, .. } => trials,
         _ => 1,
     };
     let plural = if trials == 1 { "" } else { "s" };

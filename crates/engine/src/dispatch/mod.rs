@@ -163,7 +163,7 @@ impl<M: Machine> Dispatch<M> {
     fn take_offer(&mut self) -> Option<Arrival> {
         let state = self.study.state();
         let stopping = state.run.as_ref().is_none_or(|run| run.stopping.is_some());
-        if stopping || state.champion().is_none() {
+        if stopping || state.champion().is_none() || !state.calibrated() {
             return None;
         }
         let experiment = state.next_experiment();

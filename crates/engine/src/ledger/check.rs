@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use overnight_model::Verdict;
 use overnight_model::study::Row;
 use overnight_model::{ExperimentId, State};
 use thiserror::Error;
@@ -74,7 +75,8 @@ pub fn verify_reader(reader: &Reader) -> Result<Verified, Discrepancy> {
     if let Some((experiment, found)) = verdicts.into_iter().find(|(_, found)| *found > 1) {
         return Err(Discrepancy::Verdicts { experiment, found });
     }
-    let experiments = rows.keys().filter(|id| !id.is_baseline()).count() as u64;
+    let is_baseline = |row: &Row| row.experiment.is_baseline() || row.verdict == Some(Verdict::Baseline);
+    let experiments = rows.values().filter(|row| !is_baseline(row)).count() as u64;
     same_rows(reader, rows)?;
     if reader.summary()? != state.summary() {
         return Err(Discrepancy::Summary);

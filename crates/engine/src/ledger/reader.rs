@@ -104,16 +104,16 @@ impl Reader {
         Ok(events)
     }
 
-    /// What the present segment was opened with.
-    pub fn segment_facts(&self) -> Result<Option<SegmentFacts>, LedgerError> {
+    /// What each segment was opened with, in order.
+    pub fn segments(&self) -> Result<Vec<SegmentFacts>, LedgerError> {
         let sql = "SELECT body FROM events WHERE experiment IS NULL ORDER BY seq";
         let mut statement = self.db.prepare(sql).map_err(|e| self.failed(e))?;
         let mut rows = statement.query([]).map_err(|e| self.failed(e))?;
-        let mut found = None;
+        let mut found = Vec::new();
         while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
             let body = row.get_ref(0).map_err(|e| self.failed(e))?.as_bytes().unwrap_or_default();
             if let Ok(What::SegmentOpened(facts)) = serde_json::from_slice(body) {
-                found = Some(*facts);
+                found.push(*facts);
             }
         }
         Ok(found)

@@ -44,6 +44,19 @@ impl UserRepo {
         Ok(objects.last().expect("a plan ends with its commit").id)
     }
 
+    /// Writes a commit that puts the plan's tree on top of the branch as it was: the plan's parent comes second. Synced
+    /// and read back; nothing points to it yet.
+    pub fn write_rebased(&self, before: ObjectId, plan: &CommitPlan) -> Result<ObjectId, GitError> {
+        let objects = plan.objects_after(&self.local(), before)?;
+        self.write_durably(&objects)?;
+        Ok(objects.last().expect("a plan ends with its commit").id)
+    }
+
+    /// When a commit was made, in Unix seconds.
+    pub fn committed_at(&self, commit: ObjectId) -> Result<i64, GitError> {
+        committed_at(&object::read(&self.local(), commit, Kind::Commit)?, commit)
+    }
+
     /// Moves `overnight/<study>` from one commit to another, or makes it where `from` is `None`.
     ///
     /// A branch that stands at `to` already was moved by a run that was killed before it could say so:

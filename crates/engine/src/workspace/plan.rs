@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gix::ObjectId;
-use gix::objs::{Kind, TreeRefIter, tree::EntryKind};
+use gix::objs::{CommitRefIter, Kind, TreeRefIter, tree::EntryKind};
 
 use super::error::GitError;
 use super::object::{self, Object};
@@ -38,17 +38,29 @@ impl CommitPlan {
         let edits: Vec<Edit<'_>> = edits.into_iter().map(|(path, blob)| Edit { rest: path, path, blob }).collect();
         let root = tree::of_commit(repo, *parent)?;
         let root = replace(repo, *parent, root, &edits, &mut objects)?;
-        objects.push(commit_object(root, *parent, message, *at)?);
+        objects.push(commit_object(root, &[*parent], message, *at)?);
+        Ok(objects)
+    }
+
+    /// The same on top of another commit as well, which becomes the first parent: a line of history that goes on
+    /// with a new tree.
+    pub(super) fn objects_after(&self, repo: &gix::Repository, before: ObjectId) -> Result<Vec<Object>, GitError> {
+        let mut objects = self.objects(repo)?;
+        let alone = objects.pop().expect("a plan ends with its commit");
+        let root = CommitRefIter::from_bytes(&alone.data, alone.id.kind()).tree_id();
+        let root = root.map_err(|error| GitError::Damaged { id: alone.id, what: error.to_string() })?;
+        objects.push(commit_object(root, &[before, self.parent], &self.message, self.at)?);
         Ok(objects)
     }
 }
 
 /// The commit object itself.
-pub(super) fn commit_object(tree: ObjectId, parent: ObjectId, message: &str, at: i64) -> Result<Object, GitError> {
+pub(super) fn commit_object(tree: ObjectId, parents: &[ObjectId], message: &str, at: i64) -> Result<Object, GitError> {
     let message = message.replace('\0', "\u{fffd}");
     let end = if message.ends_with('\n') { "" } else { "\n" };
     let who = format!("{IDENTITY} {at} +0000");
-    let text = format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{message}{end}");
+    let parents: String = parents.iter().map(|parent| format!("parent {parent}\n")).collect();
+    let text = format!("tree {tree}\n{parents}author {who}\ncommitter {who}\n\n{message}{end}");
     Object::new(Kind::Commit, text.into_bytes())
 }
 

@@ -55,7 +55,7 @@ impl UserRepo {
             });
             Ok(())
         })?;
-        let commit = commit_object(tree, head, message, at)?;
+        let commit = commit_object(tree, &[head], message, at)?;
         let id = commit.id;
         objects.push(commit);
         objects.retain(|object| known.insert(object.id));

@@ -42,8 +42,8 @@ impl Study {
         waiting < ahead && !fails && !champion_may_move && patience
     }
 
-    /// What this run may judge: everything open but the baseline.
+    /// What this run may judge: everything open but what candidates are compared with.
     pub(super) fn candidates(&self) -> impl Iterator<Item = &Experiment> {
-        self.in_scope().filter(|open| !open.id.is_baseline())
+        self.in_scope().filter(|open| !self.calibrates(open.id))
     }
 }

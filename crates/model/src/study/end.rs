@@ -4,7 +4,6 @@ use super::Study;
 use super::need::{Need, is_hopeless, judged};
 use super::step::Step;
 use crate::event::{Scope, StopReason};
-use crate::id::ExperimentId;
 use crate::spec::{Patience, When};
 use crate::units::{Score, Timestamp};
 use crate::verdict::{Reason, Verdict};
@@ -20,7 +19,7 @@ const BROKEN_IN_A_ROW: usize = 5;
 impl Study {
     /// The baseline's failure, which ends a run: there is nothing to compare with.
     pub fn baseline_failure(&self) -> Option<(Verdict, Reason)> {
-        let baseline = self.state.open.get(&ExperimentId::BASELINE)?;
+        let baseline = self.state.open.get(&self.state.baseline())?;
         let broken = baseline.trials.iter().find_map(|trial| self.broken(&trial.measurement));
         let unguarded = || baseline.trials.iter().find_map(|trial| self.missing_number(&trial.measurement));
         let refused = || {
@@ -39,7 +38,7 @@ impl Study {
         }
         let run = self.state.run.as_ref()?;
         // The person who waited for this one verdict has left.
-        let mine = |open: &&super::Experiment| run.facts.scope == Scope::One && !open.id.is_baseline();
+        let mine = |open: &&super::Experiment| run.facts.scope == Scope::One && !self.calibrates(open.id);
         match self.in_scope().find(mine) {
             Some(open) => Some(Step::Judge(judged(open, Verdict::Interrupted, Reason::Interrupted, None))),
             None => Some(Step::Stop(StopReason::Interrupted)),
@@ -55,8 +54,8 @@ impl Study {
         if run.engine_errors_in_a_row >= ENGINE_ERRORS {
             return Some(StopReason::EngineErrors { last: run.last_engine_error.clone() });
         }
-        if let Some(baseline) = self.state.open.get(&ExperimentId::BASELINE).filter(|open| is_hopeless(open)) {
-            return Some(StopReason::EngineErrors { last: baseline.last_fault.clone() });
+        if let Some(lost) = self.state.open.values().find(|open| self.calibrates(open.id) && is_hopeless(open)) {
+            return Some(StopReason::EngineErrors { last: lost.last_fault.clone() });
         }
         if let Some((verdict, reason)) = run.check.as_ref().and_then(|check| self.broken(check)) {
             return Some(StopReason::ChampionFailed { verdict, reason });

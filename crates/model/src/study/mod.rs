@@ -9,7 +9,7 @@ mod state;
 mod step;
 
 pub use experiment::{Experiment, Trial};
-pub use row::{Level, NoiseRow, Row, Running, Summary};
+pub use row::{Level, NoiseRow, Row, Running, SegmentRow, Summary};
 pub use state::{Run, State};
 pub use step::Step;
 

@@ -39,13 +39,16 @@ impl Study {
         };
         if is_hopeless(experiment) {
             // Without a baseline there is nothing to judge by: the run ends, and the next one measures it again.
-            if experiment.id.is_baseline() {
+            if self.calibrates(experiment.id) {
                 return Need::Patience;
             }
             return verdict(Verdict::EngineError, Reason::Engine { what: experiment.last_fault.clone() });
         }
-        if experiment.id.is_baseline() {
+        if experiment.id == self.state.baseline() {
             return self.baseline_need(experiment);
+        }
+        if self.state.carried() == Some(experiment.id) && !self.state.begun() {
+            return Need::Patience;
         }
         if experiment.trials.is_empty() {
             let champion = self.state.champion().and_then(|champion| champion.content.as_ref());
@@ -100,15 +103,19 @@ impl Study {
             return Need::Patience;
         };
         let scores = experiment.scores();
-        let ruling = judge::rule(&Evidence {
+        let evidence = Evidence {
             goal: facts.metric.goal,
             min_gain: self.spec.metric.min_gain.map_or(0.0, Score::get),
             noise: self.state.noise(),
             champion: &champion.level(),
             candidate: &scores,
-        });
+        };
+        let carried = self.state.carried() == Some(experiment.id);
+        let ruling = if carried { judge::rule_on_carried(&evidence) } else { judge::rule(&evidence) };
         match ruling {
             None => Need::Patience,
+            // It was not chosen for these runs: all of them count.
+            Some(Ruling::Measure) if carried => Need::Trial(Purpose::Remeasure),
             Some(Ruling::Measure) if scores.is_empty() => Need::Trial(Purpose::Screen),
             Some(Ruling::Measure) if scores.len() == 1 => Need::Trial(Purpose::Confirm),
             Some(Ruling::Measure) => Need::Trial(Purpose::Remeasure),

@@ -55,6 +55,37 @@ pub struct Summary {
     pub slots: u32,
     pub run_started_at: Option<Timestamp>,
     pub pid: Option<u32>,
+    /// The segments before this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past: Vec<SegmentRow>,
+}
+
+/// How a segment ended. Its numbers are not to be compared with those of another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SegmentRow {
+    pub segment: u32,
+    pub metric: String,
+    pub goal: Goal,
+    pub baseline: Option<Level>,
+    pub champion: Option<Level>,
+}
+
+impl SegmentRow {
+    /// From its baseline to its last champion; positive is better.
+    pub fn gain(&self) -> Option<f64> {
+        gain(self.goal, self.baseline.as_ref(), self.champion.as_ref())
+    }
+}
+
+impl Summary {
+    /// From the present segment's baseline to the champion; positive is better.
+    pub fn gain(&self) -> Option<f64> {
+        gain(self.goal, self.baseline.as_ref(), self.champion.as_ref())
+    }
+}
+
+fn gain(goal: Goal, baseline: Option<&Level>, champion: Option<&Level>) -> Option<f64> {
+    Some(goal.gain(baseline?.metric?, champion?.metric?))
 }
 
 /// A commit and its level of the metric.
@@ -91,12 +122,7 @@ impl State {
     /// The study as a whole, once it has a segment.
     pub fn summary(&self) -> Option<Summary> {
         let facts = self.segment.as_ref()?;
-        let level = |id: ExperimentId| {
-            let experiment = self.find(id)?;
-            let tally = experiment.level();
-            let (commit, metric, trials) = (experiment.commit.clone()?, tally.mean(), tally.n());
-            Some(Level { experiment: id, commit, metric, trials })
-        };
+        let present = self.segment_row()?;
         let sd = match self.noise() {
             Noise::Unknown => None,
             Noise::Deterministic => Some(0.0),
@@ -108,15 +134,15 @@ impl State {
             metric: facts.metric.name.clone(),
             goal: facts.metric.goal,
             stopped: self.stopped.clone(),
-            baseline: level(ExperimentId::BASELINE),
-            champion: self.champion.and_then(level),
+            baseline: present.baseline,
+            champion: present.champion,
             experiments: self.counts.counted,
             kept: self.counts.kept,
             not_better: self.counts.not_better,
             broken: self.counts.broken,
             refused: self.counts.refused,
             not_counted: self.counts.not_counted,
-            open: self.open.keys().filter(|id| !id.is_baseline()).count() as u64,
+            open: self.open.keys().filter(|id| **id != self.baseline() && Some(**id) != self.carried()).count() as u64,
             running: self.running.values().cloned().map(|(running, _)| running).collect(),
             noise: NoiseRow { sd, trials: self.repeats() },
             assurance: facts.assurance.clone(),
@@ -124,6 +150,26 @@ impl State {
             slots: self.run.as_ref().map_or(0, |run| run.facts.slots),
             run_started_at: self.run.as_ref().map(|run| run.started_at),
             pid: self.run.as_ref().map(|run| run.facts.pid),
+            past: self.past.clone(),
+        })
+    }
+
+    /// Where the present segment stands. A champion of the one before has no level in it.
+    pub(super) fn segment_row(&self) -> Option<SegmentRow> {
+        let facts = self.segment.as_ref()?;
+        let level = |id: ExperimentId| {
+            let experiment = self.find(id)?;
+            let tally = experiment.level();
+            let is_known = experiment.segment == facts.segment;
+            let (commit, metric) = (experiment.commit.clone()?, tally.mean().filter(|_| is_known));
+            Some(Level { experiment: id, commit, metric, trials: if is_known { tally.n() } else { 0 } })
+        };
+        Some(SegmentRow {
+            segment: facts.segment.0,
+            metric: facts.metric.name.clone(),
+            goal: facts.metric.goal,
+            baseline: level(facts.experiment),
+            champion: self.champion.and_then(level),
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::experiment::{Experiment, Trial};
-use super::row::Running;
+use super::row::{Running, SegmentRow};
 use crate::event::{Event, Judged, Loss, Proposed, Purpose, RunFacts, SegmentFacts, StopReason, What};
 use crate::id::{ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
 use crate::judge::Noise;
@@ -28,6 +28,8 @@ pub struct State {
     pub(super) open: BTreeMap<ExperimentId, Experiment>,
     /// The baseline and everything kept: they can be measured again.
     standing: BTreeMap<ExperimentId, Experiment>,
+    /// How the segments before this one ended.
+    pub(super) past: Vec<SegmentRow>,
     /// The experiments judged since rows were last taken; then they are forgotten.
     leaving: BTreeMap<ExperimentId, Experiment>,
     contents: HashMap<ContentId, ExperimentId>,
@@ -192,7 +194,7 @@ impl State {
 
     /// The weakest tier behind the numbers that are shown: the champion's and the baseline's.
     pub fn tier(&self) -> Option<Tier> {
-        let baseline = self.find(ExperimentId::BASELINE);
+        let baseline = self.find(self.baseline());
         baseline.into_iter().chain(self.champion()).filter_map(|found| found.tier).min()
     }
 
@@ -257,7 +259,7 @@ impl State {
         let mut groups: Vec<Tally> = self.standing_levels().collect();
         if groups.iter().all(|group| group.squares() == 0.0) {
             groups.extend(self.scattered);
-            let candidates = self.open.values().filter(|open| !open.id.is_baseline());
+            let candidates = self.open.values().filter(|open| open.id != self.baseline());
             groups.extend(candidates.map(|open| Tally::of(open.scores())));
         }
         let all = Noise::from_repeats(&groups);
@@ -274,9 +276,30 @@ impl State {
         self.standing_levels().filter(|tally| tally.n() > 1).map(|tally| tally.n()).sum()
     }
 
-    /// Whether the baseline has its verdict.
+    /// The experiment that is the baseline of this segment.
+    pub fn baseline(&self) -> ExperimentId {
+        self.segment.as_ref().map_or(ExperimentId::BASELINE, |facts| facts.experiment)
+    }
+
+    /// The champion of the segment before, on trial in this one.
+    pub fn carried(&self) -> Option<ExperimentId> {
+        self.segment.as_ref()?.carried.as_ref()?.experiment
+    }
+
+    /// Whether the baseline of this segment has its verdict: from here on, nothing may change unnoticed.
+    pub fn begun(&self) -> bool {
+        self.segment.is_some() && self.standing.contains_key(&self.baseline())
+    }
+
+    /// Whether there is something to compare candidates with: the baseline, and the champion that was carried over.
     pub fn calibrated(&self) -> bool {
-        self.standing.contains_key(&ExperimentId::BASELINE)
+        self.begun() && self.carried().is_none_or(|carried| !self.open.contains_key(&carried))
+    }
+
+    /// What the next segment has to take over: the champion, or the one that is still on trial to be it again.
+    pub fn to_carry(&self) -> Option<&Experiment> {
+        let on_trial = self.carried().and_then(|carried| self.open.get(&carried));
+        on_trial.or_else(|| self.champion())
     }
 
     /// How long the study has run by now, over all runs.
@@ -294,21 +317,34 @@ impl State {
         self.segment.as_ref().map_or(Segment(0), |facts| facts.segment)
     }
 
+    /// Nothing is compared across segments.
     fn standing_levels(&self) -> impl Iterator<Item = Tally> {
-        self.standing.values().map(Experiment::level)
+        let segment = self.segment_number();
+        self.standing.values().filter(move |standing| standing.segment == segment).map(Experiment::level)
     }
 
     fn open_segment(&mut self, facts: &SegmentFacts, at: Timestamp) {
-        let mut baseline = Experiment::new(ExperimentId::BASELINE, facts.segment, "person", at);
+        if self.begun() {
+            self.past.extend(self.segment_row());
+        }
+        let id = facts.experiment;
+        let mut baseline = Experiment::new(id, facts.segment, "person", at);
         baseline.commit = Some(facts.baseline.clone());
-        baseline.description = "baseline".to_owned();
+        baseline.description = match id.is_baseline() {
+            true => "baseline".to_owned(),
+            false => format!("baseline of segment {}", facts.segment.0),
+        };
         baseline.surface = facts.contents.clone();
         let content = crate::proposal::content_id(&facts.contents);
+        // What was learned under another evaluation says nothing here: it may be tried again.
         self.contents.clear();
-        self.contents.insert(content.clone(), ExperimentId::BASELINE);
+        self.tried.clear();
+        self.scattered = None;
+        self.champion_failed = false;
+        self.contents.insert(content.clone(), id);
         baseline.content = Some(content);
-        self.open.insert(ExperimentId::BASELINE, baseline);
-        self.touched.insert(ExperimentId::BASELINE);
+        self.open.insert(id, baseline);
+        self.saw(id);
         self.segment = Some(facts.clone());
     }
 
@@ -338,7 +374,8 @@ impl State {
         // A baseline that failed is measured again: the person has probably mended something.
         let plausible = self.segment.as_ref().and_then(|facts| facts.metric.plausible);
         let is_plausible = |score| plausible.is_none_or(|(low, high)| low.get() <= score && score <= high.get());
-        if let Some(baseline) = self.open.get_mut(&ExperimentId::BASELINE) {
+        let baseline = self.baseline();
+        if let Some(baseline) = self.open.get_mut(&baseline) {
             baseline.trials.retain(|trial| trial.score().is_some_and(is_plausible));
         }
         self.stopped = None;
@@ -364,6 +401,7 @@ impl State {
         let segment = self.segment_number();
         let open = self.open.entry(id).or_insert_with(|| Experiment::new(id, segment, &proposed.agent, at));
         open.asked = false;
+        open.segment = segment;
         open.parent = Some(proposed.parent.clone());
         open.commit = Some(proposed.commit.clone());
         open.commit_time = proposed.commit_time;
@@ -384,7 +422,10 @@ impl State {
         experiment.verdict = Some((*verdict, reason.clone()));
         experiment.judged_metric = *metric;
         experiment.estimate = *estimate;
-        self.count(*verdict, reason, at);
+        // What was kept before is not a new keep.
+        if self.carried() != Some(*id) {
+            self.count(*verdict, reason, at);
+        }
         if let Some(run) = &mut self.run {
             let gave_a_number = experiment.trials.iter().any(|trial| trial.measurement.metric.is_some());
             match verdict.group() {
@@ -395,7 +436,10 @@ impl State {
             }
         }
         let repeats = Tally::of(experiment.scores());
-        if repeats.squares() > 0.0 && !id.is_baseline() && self.standing_levels().all(|group| group.squares() == 0.0) {
+        if repeats.squares() > 0.0
+            && *id != self.baseline()
+            && self.standing_levels().all(|group| group.squares() == 0.0)
+        {
             self.scattered.get_or_insert(repeats);
         }
         if let Some(crate::event::AttemptFailure::Exhausted { what }) = &experiment.failure

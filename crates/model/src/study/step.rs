@@ -135,8 +135,9 @@ impl Study {
             Need::Agent | Need::Patience | Need::Verdict(_) => None,
         };
         if !self.state.calibrated() {
-            let baseline = self.in_scope().find(|open| open.id.is_baseline()).and_then(evaluate);
-            return baseline.or_else(|| self.more_calibration(slot));
+            let open = |id: ExperimentId| self.in_scope().find(|open| open.id == id).and_then(evaluate);
+            let carried = || self.state.carried().and_then(open);
+            return open(self.state.baseline()).or_else(|| self.more_calibration(slot)).or_else(carried);
         }
         // An earlier run may have left more open than this one is to bring to a verdict.
         let in_flight = self.candidates().filter(|open| open.in_flight > 0).count() as u64;
@@ -156,9 +157,9 @@ impl Study {
 
     /// Baseline trials side by side, where there are slots for them.
     fn more_calibration(&self, slot: Slot) -> Option<Step> {
-        let started = self.state.trials_for(ExperimentId::BASELINE, Purpose::Baseline);
-        (started < crate::judge::CALIBRATION_TRIALS)
-            .then(|| self.trial(ExperimentId::BASELINE, Purpose::Baseline, slot))
+        let baseline = self.state.baseline();
+        let started = self.state.trials_for(baseline, Purpose::Baseline);
+        (started < crate::judge::CALIBRATION_TRIALS).then(|| self.trial(baseline, Purpose::Baseline, slot))
     }
 
     /// The champion once more: if it breaks too, something happened to the machine or the data.
@@ -172,16 +173,22 @@ impl Study {
     fn remeasure(&self, slot: Slot) -> Option<Step> {
         let champion = self.state.champion()?;
         let noisy = matches!(self.state.noise(), Noise::Noisy { .. });
-        let due = noisy && !champion.id.is_baseline() && self.state.trials_for(champion.id, Purpose::Remeasure) < 2;
+        let due =
+            noisy && champion.id != self.state.baseline() && self.state.trials_for(champion.id, Purpose::Remeasure) < 2;
         // A trial that we ourselves lose every time must not hold up the night.
         (due && !is_hopeless(champion)).then(|| self.trial(champion.id, Purpose::Remeasure, slot))
     }
 
-    /// The experiments this run works on: for one proposal of a person, that one and the baseline.
+    /// Whether an experiment is one that candidates will be compared with: the baseline, or the champion carried over.
+    pub(super) fn calibrates(&self, id: ExperimentId) -> bool {
+        id == self.state.baseline() || Some(id) == self.state.carried()
+    }
+
+    /// The experiments this run works on: for one proposal of a person, that one and what it is compared with.
     pub(super) fn in_scope(&self) -> impl Iterator<Item = &super::Experiment> {
         let run = self.state.run.as_ref();
         let only = run.filter(|run| run.facts.scope == Scope::One).map(|run| run.first_experiment);
-        let mine = move |id: ExperimentId| id.is_baseline() || only.is_none_or(|first| id.0 >= first);
+        let mine = move |id: ExperimentId| self.calibrates(id) || only.is_none_or(|first| id.0 >= first);
         self.state.open.values().filter(move |open| mine(open.id))
     }
 

@@ -7,7 +7,7 @@ use diffy::patch_set::{ParseOptions, PatchSet};
 use overnight_engine::dispatch::Offer;
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::locate;
-use overnight_engine::open::{OnDirty, Opened};
+use overnight_engine::open::{How, OnDirty, Opened};
 use overnight_engine::plans;
 use overnight_model::event::{Scope, StopReason};
 use overnight_model::proposal::{Contents, SurfaceBlob};
@@ -24,7 +24,8 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
     let site = locate(&place.dir, place.study.as_deref())?;
     let state = site.state();
     let study = site.study.clone();
-    let session = Session::open(site, "overnight try", OnDirty::Note, args.sandbox, !args.json)?;
+    let session =
+        Session::open(site, "overnight try", How { on_dirty: OnDirty::Note, rebase: false }, args.sandbox, !args.json)?;
     let champion = champion_contents(&session.opened)?;
     let contents = match (&args.patch, &args.file) {
         (Some(patch), _) => patched(patch, champion)?,
@@ -68,7 +69,7 @@ fn summarise(reason: &StopReason, row: Option<&Row>, state: &Path) {
 /// The champion's surface, or the baseline's where nothing was measured yet.
 fn champion_contents(opened: &Opened) -> Outcome<Contents> {
     let state = opened.study.state();
-    if let Some(champion) = state.champion() {
+    if let Some(champion) = state.to_carry() {
         return Ok(plans::contents(opened.ledger.reader(), &champion.surface)?);
     }
     let from_opening = opened.opening.iter().find_map(|what| match what {
@@ -84,7 +85,7 @@ fn champion_contents(opened: &Opened) -> Outcome<Contents> {
 
 /// A checkout stays where it was while the champion moves on: what it lacks would count against the idea.
 fn beside_the_champion(opened: &Opened) -> Option<String> {
-    let champion = opened.study.state().champion().filter(|champion| !champion.id.is_baseline())?;
+    let champion = opened.study.state().champion().filter(|champion| champion.id != opened.study.state().baseline())?;
     let (study, files) =
         (&opened.study.spec().study, opened.study.spec().surface.paths().collect::<Vec<_>>().join(" "));
     Some(format!(

@@ -1,14 +1,16 @@
 //! `overnight run`: the loop.
 
 use std::fs::OpenOptions;
+use std::path::Path;
 use std::time::Duration;
 
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, locate};
-use overnight_engine::open::{OnDirty, Opened};
+use overnight_engine::open::{How, OnDirty, Opened};
 use overnight_engine::process::leave_terminal;
 use overnight_model::event::{Scope, StopReason};
 use overnight_model::spec::{AgentKind, Tier};
+use overnight_model::study::Summary;
 
 use super::session::{Ended, Session, exit_of};
 use crate::args::{Place, Run};
@@ -28,7 +30,8 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
         leave_terminal();
     }
     let on_dirty = if args.snapshot { OnDirty::Snapshot } else { OnDirty::Refuse };
-    let session = Session::open(site, "overnight run", on_dirty, args.sandbox, !args.no_tui)?;
+    let how = How { on_dirty, rebase: false };
+    let session = Session::open(site, "overnight run", how, args.sandbox, !args.no_tui)?;
     refuse_weak_tier(&session.opened, args.sandbox)?;
     let spec = session.opened.study.spec();
     let slots = args.slots.unwrap_or(spec.slots);
@@ -47,7 +50,15 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     }
     let (study, state) = (study.clone(), session.site.state());
     let Ended { reason, summary } = session.run(Scope::Loop { experiments: args.experiments }, slots, None)?;
-    if let Some(summary) = &summary {
+    say_end(&reason, summary.as_ref(), &state);
+    let begun = summary.is_some_and(|summary| summary.champion.is_some());
+    ui::say(&next(&reason, &study, begun));
+    Ok(exit_of(&reason))
+}
+
+/// Where a run left the study, and why it ended.
+pub(super) fn say_end(reason: &StopReason, summary: Option<&Summary>, state: &Path) {
+    if let Some(summary) = summary {
         ui::say("");
         for line in term::standing(summary) {
             ui::say(&line);
@@ -55,15 +66,12 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
         ui::say(&format!("so far     {}", term::counts(summary)));
         ui::say(&term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
     }
-    ui::say(&ui::printable(&term::stop_sentence(&reason)));
-    super::say_hint(&reason, &state);
-    let begun = summary.is_some_and(|summary| summary.champion.is_some());
-    ui::say(&next(&reason, &study, begun));
-    Ok(exit_of(&reason))
+    ui::say(&ui::printable(&term::stop_sentence(reason)));
+    super::say_hint(reason, state);
 }
 
 /// Code that a model wrote does not run on a tier below the one that was asked for, unless a person says so by name.
-fn refuse_weak_tier(opened: &Opened, accepted: Option<Tier>) -> Outcome<()> {
+pub(super) fn refuse_weak_tier(opened: &Opened, accepted: Option<Tier>) -> Outcome<()> {
     let (spec, state, found) = (opened.study.spec(), opened.study.state(), &opened.found);
     let is_models = spec.agent.kind != AgentKind::Tuner || state.is_model_written();
     if !is_models || found.tier >= spec.sandbox.min || accepted == Some(found.tier) {

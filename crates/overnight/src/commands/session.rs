@@ -7,7 +7,7 @@ use std::time::Duration;
 use overnight_engine::dispatch::{Arrival, Dispatch, Fault, Offer};
 use overnight_engine::load::{Site, allowed_environment};
 use overnight_engine::lock::Holder;
-use overnight_engine::open::{self, OnDirty, Opened};
+use overnight_engine::open::{self, How, Opened};
 use overnight_engine::process::Keeper;
 use overnight_engine::sandbox::{self, Sandbox, Wanted};
 use overnight_engine::worker::{Local, Message, Shop};
@@ -44,10 +44,10 @@ pub(crate) struct Ended {
 
 impl Session {
     /// Opens the study. The keeper comes first: it is forked before there is any thread.
-    pub(crate) fn open(site: Site, what: &str, on_dirty: OnDirty, tier: Option<Tier>, live: bool) -> Outcome<Session> {
+    pub(crate) fn open(site: Site, what: &str, how: How, tier: Option<Tier>, live: bool) -> Outcome<Session> {
         let keeper = Keeper::fork().map_err(|error| CliError::from(Fault::from(error)))?;
         let me = Holder { pid: std::process::id(), what: what.to_owned(), dir: site.dir.clone() };
-        let opened = open::open(&site, &me, on_dirty, |dir, layer| sandbox::find(&keeper, dir, layer, tier))?;
+        let opened = open::open(&site, &me, how, |dir, layer| sandbox::find(&keeper, dir, layer, tier))?;
         if let Some(wanted) = tier.filter(|wanted| opened.found.tier < *wanted) {
             let found = opened.found.tier.name();
             let message = format!("this machine gives the sandbox `{found}`, not `{}`", wanted.name());

@@ -67,7 +67,7 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
 /// What the engine added to the last output of the baseline: why it may have failed.
 pub(crate) fn baseline_hint(state: &std::path::Path) -> Option<String> {
     let reader = Reader::open(state).ok()?;
-    let events = reader.events_of(ExperimentId::BASELINE).ok()?;
+    let events = reader.events_of(which(&reader, "baseline").ok()?).ok()?;
     let (_, output) = outputs(&events).pop()?;
     let text = text_of(&reader, output).ok()?;
     text.lines().last()?.strip_prefix(HINT_MARK).map(ToOwned::to_owned)
@@ -75,10 +75,12 @@ pub(crate) fn baseline_hint(state: &std::path::Path) -> Option<String> {
 
 fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {
     match what {
-        "baseline" => Ok(ExperimentId::BASELINE),
-        "champion" => {
-            let champion = reader.summary()?.and_then(|summary| summary.champion);
-            Ok(champion.map_or(ExperimentId::BASELINE, |champion| champion.experiment))
+        "baseline" | "champion" => {
+            let summary = reader.summary()?;
+            let champion =
+                summary.as_ref().and_then(|summary| summary.champion.as_ref()).filter(|_| what == "champion");
+            let level = champion.or_else(|| summary.as_ref()?.baseline.as_ref());
+            Ok(level.map_or(ExperimentId::BASELINE, |level| level.experiment))
         }
         number => number.parse().map(ExperimentId).map_err(|_| {
             CliError::usage(format!("`{number}` is not an experiment")).hint("use a number, `champion` or `baseline`")
@@ -237,7 +239,9 @@ fn parent_surface(reader: &Reader, proposed: &Proposed) -> Outcome<Option<Vec<Su
             _ => None,
         }));
     }
-    Ok(reader.segment_facts()?.map(|facts| facts.contents))
+    let mut segments = reader.segments()?;
+    let baseline = segments.iter().rposition(|facts| facts.baseline == proposed.parent);
+    Ok(baseline.map(|index| segments.swap_remove(index).contents))
 }
 
 fn as_json(study: &str, row: &Row, events: &[StoredEvent], diff: &str) -> String {

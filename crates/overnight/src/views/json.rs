@@ -1,7 +1,7 @@
 //! The JSON contract. Names are stable; a number that is not known is `null`.
 
 use jiff::Timestamp as Moment;
-use overnight_model::study::{Row, Summary};
+use overnight_model::study::{Level, Row, SegmentRow, Summary};
 use overnight_model::{CommitId, Timestamp};
 use serde::Serialize;
 
@@ -82,6 +82,24 @@ pub(crate) struct StatusJson<'a> {
     assurance: &'a str,
     sandbox: &'a str,
     cost_usd: Option<f64>,
+    segment: Option<u32>,
+    segments: Vec<SegmentJson<'a>>,
+}
+
+/// A segment before the present one: its numbers are not to be compared with others.
+#[derive(Debug, Serialize)]
+struct SegmentJson<'a> {
+    segment: u32,
+    metric: &'a str,
+    baseline: Option<f64>,
+    champion: Option<f64>,
+    gain: Option<f64>,
+}
+
+fn past(row: &SegmentRow) -> SegmentJson<'_> {
+    let level = |level: &Option<Level>| level.as_ref().and_then(|level| level.metric);
+    let (baseline, champion) = (level(&row.baseline), level(&row.champion));
+    SegmentJson { segment: row.segment, metric: &row.metric, baseline, champion, gain: row.gain() }
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -125,6 +143,8 @@ impl<'a> StatusJson<'a> {
                 .map_or(overnight_model::spec::Assurance::Cooperative.name(), |summary| &summary.assurance),
             sandbox: summary.map_or("none", |summary| &summary.sandbox),
             cost_usd: None,
+            segment: summary.map(|summary| summary.segment),
+            segments: summary.into_iter().flat_map(|summary| &summary.past).map(past).collect(),
         }
     }
 }

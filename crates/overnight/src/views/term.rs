@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 use overnight_model::event::StopReason;
 use overnight_model::spec::{Assurance, Check, Spec, Tier};
-use overnight_model::study::{Row, Summary};
+use overnight_model::study::{Level, Row, SegmentRow, Summary};
 use overnight_model::units::short_number;
 use overnight_model::{CommitId, ExperimentId, Goal, Timestamp, Verdict};
 
@@ -70,10 +70,13 @@ pub(crate) fn header_line(metric: &str) -> String {
 
 /// The gain over the champion of its moment; positive is better.
 pub(crate) fn gain(row: &Row) -> String {
-    match row.gain {
-        None => "-".to_owned(),
-        Some(gain) if gain > 0.0 => format!("+{}", short_number(gain)),
-        Some(gain) => short_number(gain).replace('-', "−"),
+    row.gain.map_or_else(|| "-".to_owned(), signed)
+}
+
+fn signed(gain: f64) -> String {
+    match gain > 0.0 {
+        true => format!("+{}", short_number(gain)),
+        false => short_number(gain).replace('-', "−"),
     }
 }
 
@@ -111,7 +114,17 @@ pub(crate) fn undoes(parent: Option<&CommitId>, champion: Option<&CommitId>) -> 
     })
 }
 
-/// Baseline, champion and noise.
+/// How an earlier segment ended. Its gain stands beside the others, and is never added to them.
+fn past(segment: &SegmentRow) -> String {
+    let level = |level: &Option<Level>| level.as_ref().and_then(|level| level.metric);
+    let number = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), short_number);
+    let (baseline, champion) = (level(&segment.baseline), level(&segment.champion));
+    let gain = segment.gain().map_or_else(String::new, |gain| format!(", gain {}", signed(gain)));
+    let (metric, from, to) = (&segment.metric, number(baseline), number(champion));
+    format!("segment {}  {metric} {from} → {to}{gain} (under an earlier evaluation)", segment.segment)
+}
+
+/// Earlier segments, baseline, champion and noise.
 pub(crate) fn standing(summary: &Summary) -> Vec<String> {
     let metric = &summary.metric;
     let number = |value: Option<f64>| value.map_or_else(|| "not measured yet".to_owned(), short_number);
@@ -120,12 +133,16 @@ pub(crate) fn standing(summary: &Summary) -> Vec<String> {
         Some(0.0) => format!("none seen in {} repeats", summary.noise.trials),
         Some(sd) => format!("sd {} from {} repeats", short_number(sd), summary.noise.trials),
     };
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> = summary.past.iter().map(past).collect();
+    if let Some(gain) = summary.gain().filter(|_| !lines.is_empty()) {
+        lines.push(format!("segment {}  the present one, gain {}", summary.segment, signed(gain)));
+    }
     if let Some(level) = &summary.baseline {
         lines.push(format!("baseline   {metric} {}  ({})", number(level.metric), level.commit.short()));
     }
     if let Some(level) = &summary.champion {
-        let whose = match level.experiment.is_baseline() {
+        let baseline = summary.baseline.as_ref().map(|baseline| baseline.experiment);
+        let whose = match baseline == Some(level.experiment) {
             true => "the baseline, nothing better yet".to_owned(),
             false => format!("experiment {}", level.experiment),
         };
