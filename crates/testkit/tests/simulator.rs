@@ -70,6 +70,16 @@ fn studies_keep_their_promises_whatever_happens_6() {
 }
 
 #[test]
+fn a_changed_evaluation_opens_a_segment_and_the_champion_comes_along() {
+    let rebases = (400..412).map(|seed| {
+        let mut setup = Setup::draw(seed);
+        (setup.faults.rebase, setup.limits) = (1, Limits::NightExperiments);
+        Simulation::of(setup).run().rebases
+    });
+    assert!(rebases.sum::<u32>() >= 24);
+}
+
+#[test]
 fn a_machine_that_breaks_ends_the_run_and_the_study_goes_on_when_it_is_mended() {
     let outages = (300..308).map(|seed| {
         let mut setup = Setup::draw(seed);

@@ -214,7 +214,7 @@ impl Machine for Simulated {
             Action::Trial { trial, experiment, slot, contents, .. } => {
                 let nth = world.referee.measured(experiment);
                 let (mut measurement, output) = people::measure(&setup, &contents, nth, Millis(took as u64));
-                if experiment.is_baseline() && setup.faults.broken_baseline && world.trouble(4) {
+                if experiment == world.referee.baseline && setup.faults.broken_baseline && world.trouble(4) {
                     measurement.ending = overnight_model::Ending::Exited { code: 127 };
                     measurement.metric = None;
                 }

@@ -23,7 +23,7 @@ use overnight_engine::dispatch::{Dispatch, Fault, Offer};
 use overnight_engine::ledger::{ChainHash, Reader, verify_ledger};
 use overnight_engine::load::{Site, locate};
 use overnight_engine::lock::Holder;
-use overnight_engine::open::{self, OnDirty, Opened};
+use overnight_engine::open::{self, How, OnDirty, Opened};
 use overnight_engine::sandbox::Found;
 use overnight_engine::verify;
 use overnight_engine::workspace::{UserRepo, oid};
@@ -57,7 +57,10 @@ pub struct Simulation {
     outages: u32,
     /// The engine before this one did not end well.
     recovers: bool,
-    /// The checkout before anything ran.
+    /// The evaluation has changed, and the next run is to take it.
+    wants_rebase: bool,
+    rebases: u32,
+    /// The checkout before anything ran, or as its owner last changed it.
     checkout: BTreeMap<PathBuf, Vec<u8>>,
 }
 
@@ -71,6 +74,8 @@ pub struct Report {
     pub crashes: u32,
     /// Runs that ended because the champion itself no longer ran.
     pub outages: u32,
+    /// Segments that took over from another.
+    pub rebases: u32,
     pub passed: Passed,
     pub decisions: Vec<Decision>,
     /// The surface that the branch ended with.
@@ -105,7 +110,18 @@ impl Simulation {
         let site = locate(repo.path(), None).expect("the triplet is there");
         let world = Rc::new(RefCell::new(World::new(setup, site.state())));
         let checkout = checkout(&repo);
-        Simulation { repo, site, world, lives: 0, crashes: 0, outages: 0, recovers: false, checkout }
+        Simulation {
+            repo,
+            site,
+            world,
+            lives: 0,
+            crashes: 0,
+            outages: 0,
+            recovers: false,
+            wants_rebase: false,
+            rebases: 0,
+            checkout,
+        }
     }
 
     /// Kills the engine at one place, and nowhere else.
@@ -215,6 +231,7 @@ impl Simulation {
 
     /// What the owner of the repository may do between two runs.
     fn meddle(&mut self) {
+        self.change_evaluation();
         let mut world = self.world.borrow_mut();
         let rate = world.setup.faults.meddling;
         if world.trouble(rate) {
@@ -231,17 +248,30 @@ impl Simulation {
         }
     }
 
+    /// A locked file changes. A keep that is half done has to be finished before a segment can end.
+    fn change_evaluation(&mut self) {
+        let mut world = self.world.borrow_mut();
+        let rate = world.setup.faults.rebase;
+        if !world.referee.calibrated() || world.referee.unadvanced.is_some() || !world.trouble(rate) {
+            return;
+        }
+        self.repo.write("src/data.py", format!("import random\nversion = {}\n", world.random.below(1000)));
+        // Refused while a lock of a killed engine is there, and where the same number was drawn twice.
+        self.wants_rebase = git_in(self.repo.path(), &["commit", "-qm", "another evaluation", "src/data.py"]).is_ok();
+        self.checkout = checkout(&self.repo);
+    }
+
     /// The life of one engine, from opening the study to its end or its death.
     fn live(&mut self, mission: Mission) -> Ended {
         self.lives += 1;
         assert!(self.lives <= MOST_LIVES, "the study is not getting anywhere");
         let me = Holder { pid: std::process::id(), what: "the simulator".to_owned(), dir: self.site.dir.clone() };
-        let opened = open::open(&self.site, &me, OnDirty::Refuse, |_, layer| Found {
-            tier: Tier::None,
-            layer,
-            reasons: Vec::new(),
-        })
-        .unwrap_or_else(|error| panic!("open: {}", chain_of(&error)));
+        let rebase = std::mem::take(&mut self.wants_rebase);
+        self.rebases += u32::from(rebase);
+        let how = How { on_dirty: OnDirty::Refuse, rebase };
+        let opened =
+            open::open(&self.site, &me, how, |_, layer| Found { tier: Tier::None, layer, reasons: Vec::new() })
+                .unwrap_or_else(|error| panic!("open: {}", chain_of(&error)));
         self.check_opened(&opened);
         let Opened { study, ledger, user, store, lock, mut opening, contents, .. } = opened;
         let setup = self.world.borrow().setup.clone();
@@ -389,7 +419,9 @@ impl Simulation {
         let summary = reader.summary().expect("read the summary").expect("there is one");
         let count = |group: Group| {
             let counts = |row: &&overnight_model::study::Row| {
-                row.verdict.is_some_and(|verdict| verdict != Verdict::Baseline && verdict.group() == group)
+                let is_candidate = !world.referee.carried.contains(&row.experiment);
+                let judged = row.verdict.filter(|verdict| *verdict != Verdict::Baseline && is_candidate);
+                judged.is_some_and(|verdict| verdict.group() == group)
             };
             rows.iter().filter(counts).count() as u64
         };
@@ -442,6 +474,7 @@ impl Simulation {
             lives: self.lives,
             crashes: self.crashes,
             outages: self.outages,
+            rebases: self.rebases,
             passed: world.passed,
             decisions,
             champion: user.read(head, "train.py").expect("read the champion"),

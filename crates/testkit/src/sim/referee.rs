@@ -10,7 +10,7 @@ use overnight_model::event::{Judged, Loss, Purpose, RunFacts, Scope, StopReason}
 use overnight_model::stats::Tally;
 use overnight_model::study::Summary;
 use overnight_model::verdict::Group;
-use overnight_model::{ContentId, Event, ExperimentId, Score, Slot, TrialId, Verdict, What};
+use overnight_model::{ContentId, Event, ExperimentId, Reason, Score, Slot, TrialId, Verdict, What};
 
 use super::setup::Setup;
 
@@ -23,10 +23,14 @@ pub struct Stored {
 }
 
 /// Everything that was acknowledged, and what follows from it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Referee {
     pub stored: Vec<Stored>,
     pub lives: BTreeMap<ExperimentId, Life>,
+    /// The baseline of the present segment.
+    pub baseline: ExperimentId,
+    /// Champions that were carried over, of every segment.
+    pub carried: BTreeSet<ExperimentId>,
     pub champion: Option<ExperimentId>,
     /// Where the branch must be.
     pub branch: Option<String>,
@@ -64,7 +68,7 @@ impl Doubt {
 }
 
 /// One experiment as the referee saw it.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Clone)]
 pub struct Life {
     pub asked: bool,
     pub content: Option<ContentId>,
@@ -72,6 +76,8 @@ pub struct Life {
     pub metric: Option<f64>,
     pub trials: Vec<(Purpose, Option<f64>)>,
     pub commit: Option<String>,
+    /// The baseline of its segment.
+    baseline: ExperimentId,
     /// The agent gave nothing to try.
     failed: bool,
     /// Losses through the engine's own fault, in a row.
@@ -79,6 +85,20 @@ pub struct Life {
 }
 
 impl Life {
+    fn new(baseline: ExperimentId) -> Life {
+        Life {
+            asked: false,
+            content: None,
+            verdict: None,
+            metric: None,
+            trials: Vec::new(),
+            commit: None,
+            baseline,
+            failed: false,
+            faults: 0,
+        }
+    }
+
     /// Open, and neither asked for nor answered.
     fn is_idle_question(&self) -> bool {
         self.verdict.is_none() && !self.asked && self.content.is_none() && !self.failed
@@ -92,6 +112,28 @@ impl Life {
             Tally::of(chosen.filter_map(|(_, score)| *score))
         };
         if of(false).n() > 0 { of(false) } else { of(true) }
+    }
+}
+
+impl Default for Referee {
+    fn default() -> Referee {
+        Referee {
+            stored: Vec::new(),
+            lives: BTreeMap::new(),
+            baseline: ExperimentId::BASELINE,
+            carried: BTreeSet::new(),
+            champion: None,
+            branch: None,
+            unadvanced: None,
+            half_way: None,
+            running: BTreeMap::new(),
+            guarding: BTreeMap::new(),
+            trials: BTreeSet::new(),
+            slots: 0,
+            wanted: None,
+            doubt: Doubt::default(),
+            stopped: false,
+        }
     }
 }
 
@@ -135,12 +177,16 @@ impl Referee {
     }
 
     pub fn counted(&self) -> u64 {
-        self.lives.values().filter(|life| life.verdict.is_some_and(Verdict::is_counted)).count() as u64
+        self.candidates().filter(|life| life.verdict.is_some_and(Verdict::is_counted)).count() as u64
     }
 
-    /// Experiments without a verdict, the baseline aside.
+    /// Experiments without a verdict, what they are compared with aside.
     pub fn open(&self) -> usize {
-        self.lives.iter().filter(|(id, life)| !id.is_baseline() && life.verdict.is_none()).count()
+        self.candidates().filter(|life| life.verdict.is_none()).count()
+    }
+
+    fn candidates(&self) -> impl Iterator<Item = &Life> {
+        self.lives.iter().filter(|(id, life)| **id != life.baseline && !self.carried.contains(id)).map(|(_, life)| life)
     }
 
     pub fn calibrated(&self) -> bool {
@@ -180,12 +226,14 @@ impl Referee {
             self.lives.contains_key(&experiment) || experiment.0 == next.max(1),
             "experiment {experiment} begins, {next} is next"
         );
-        self.lives.entry(experiment).or_default();
+        let baseline = self.baseline;
+        self.lives.entry(experiment).or_insert_with(|| Life::new(baseline));
         self.open_life(experiment)
     }
 
     fn take_slot(&mut self, slot: Slot, experiment: ExperimentId) {
-        let is_candidate = !experiment.is_baseline() && self.champion != Some(experiment);
+        let compared = experiment == self.baseline || self.carried.contains(&experiment);
+        let is_candidate = !compared && self.champion != Some(experiment);
         assert!(slot.0 < self.slots, "slot {slot} of {}", self.slots);
         let done = self.wanted.is_some_and(|wanted| self.counted() >= wanted);
         assert!(!done || !is_candidate, "something is run although as many count as were wanted");
@@ -202,15 +250,32 @@ impl Referee {
                 | What::GuardLost { loss: Loss::Interrupted, .. }
                 | What::AttemptLost { .. }
         );
-        if !opens && !loses {
+        let takes_over = match &event.what {
+            What::Judged(judged) => judged.reason == Reason::NewSegment,
+            What::Proposed(proposed) => self.carried.contains(&proposed.experiment),
+            _ => false,
+        };
+        if !opens && !loses && !takes_over {
             assert!(!self.stopped, "something happened after the run stopped: {:?}", event.what);
         }
         match &event.what {
             What::StudyOpened { .. } => assert!(self.stored.len() == 1, "a study is opened once"),
             What::SegmentOpened(facts) => {
-                assert!(!self.calibrated(), "a segment was opened over measured ones");
-                let life = Life { commit: Some(facts.baseline.0.clone()), ..Life::default() };
-                self.lives.insert(ExperimentId::BASELINE, life);
+                let begun = self.lives.get(&self.baseline).is_some_and(|baseline| baseline.verdict.is_some());
+                assert_eq!(facts.carried.is_some(), self.champion.is_some(), "a segment forgets what was before");
+                assert_eq!(begun, facts.experiment != self.baseline, "a segment was opened over measured ones");
+                assert_eq!(self.open(), 0, "a segment was opened over experiments without a verdict");
+                let waiting = self.carried.iter().find(|id| self.lives.get(id).is_some_and(|l| l.verdict.is_none()));
+                assert!(!begun || waiting.is_none(), "a champion was lost between two segments");
+                if let Some(again) = waiting.copied() {
+                    self.lives.remove(&again);
+                }
+                self.baseline = facts.experiment;
+                let carried = facts.carried.as_ref().and_then(|carried| carried.experiment);
+                self.carried.extend(carried);
+                let life = Life { commit: Some(facts.baseline.0.clone()), ..Life::new(facts.experiment) };
+                self.lives.insert(facts.experiment, life);
+                self.doubt.left_broken = false;
             }
             What::RunStarted(RunFacts { slots, scope, .. }) => {
                 self.slots = *slots;
@@ -225,7 +290,7 @@ impl Referee {
                 assert!(self.guarding.is_empty(), "guards of an earlier run were not recorded as lost");
                 assert!(self.lives.values().all(|life| !life.asked), "an attempt was not recorded as lost");
                 self.lives.values_mut().for_each(|life| life.faults = 0);
-                if let Some(baseline) = self.lives.get_mut(&ExperimentId::BASELINE).filter(|b| b.verdict.is_none()) {
+                if let Some(baseline) = self.lives.get_mut(&self.baseline).filter(|b| b.verdict.is_none()) {
                     baseline.trials.retain(|(_, score)| score.is_some());
                 }
             }
@@ -266,7 +331,8 @@ impl Referee {
                 self.check_doubt(*purpose);
                 let life = self.life(*experiment);
                 assert!(life.verdict.is_none() || standing, "a trial for a judged experiment");
-                assert!(experiment.is_baseline() || life.content.is_some(), "a trial of nothing");
+                let is_baseline = *experiment == life.baseline;
+                assert!(is_baseline || life.content.is_some(), "a trial of nothing");
                 self.running.insert(*trial, (*experiment, *slot, *purpose));
             }
             What::TrialFinished { trial, experiment, measurement } => {
@@ -369,14 +435,18 @@ impl Referee {
             Verdict::Kept => {
                 assert!(metric.is_some(), "{experiment} is kept without a metric");
                 assert_eq!(failures, 0, "{experiment} is kept although a trial of it failed");
-                self.check_kept(setup, *experiment, &life);
+                match self.carried.contains(experiment) {
+                    true => self.check_carried(setup, &life),
+                    false => self.check_kept(setup, *experiment, &life),
+                }
                 let twin = self.lives.iter().find(|(id, other)| {
-                    *id < experiment && other.content == life.content && other.verdict == Some(Verdict::Kept)
+                    let is_near = *id < experiment && other.baseline == life.baseline;
+                    is_near && other.content == life.content && other.verdict == Some(Verdict::Kept)
                 });
                 assert!(twin.is_none(), "{experiment} is kept, and is what {:?} was", twin.map(|(id, _)| id));
             }
             Verdict::Baseline => {
-                assert!(experiment.is_baseline());
+                assert_eq!(*experiment, self.baseline);
                 assert!(life.trials.len() >= 3 && failures == 0, "the baseline was judged on {:?}", life.trials);
             }
             Verdict::Discarded => {
@@ -417,8 +487,17 @@ impl Referee {
         assert!(Tally::of(gains[1..].iter().copied()).mean() > Some(0.0), "{experiment} was kept with {gains:?}");
     }
 
+    /// What came over from another segment was measured as the baseline was, and is not far below it.
+    fn check_carried(&self, setup: &Setup, life: &Life) {
+        assert_eq!(self.champion, Some(self.baseline), "a champion is compared with the baseline of its segment");
+        assert!(life.trials.iter().all(|(purpose, _)| *purpose == Purpose::Remeasure) && life.trials.len() >= 3);
+        let level = |life: &Life| life.level().mean().expect("a level");
+        let gain = setup.goal.gain(level(&self.lives[&self.baseline]), level(life));
+        assert!(gain >= -8.0 * setup.noise, "a champion that is worse by {} was carried over", -gain);
+    }
+
     fn check_summary(&self, summary: &Summary) {
-        let judged = || self.lives.values().filter_map(|life| life.verdict).filter(|v| *v != Verdict::Baseline);
+        let judged = || self.candidates().filter_map(|life| life.verdict);
         let of = |group: Group| judged().filter(|verdict| verdict.group() == group).count() as u64;
         let counts = [summary.kept, summary.not_better, summary.broken, summary.refused, summary.not_counted];
         let recount =

@@ -66,6 +66,8 @@ pub struct Faults {
     pub meddling: u64,
     pub packing: bool,
     pub tries: bool,
+    /// The owner changes a locked file between two runs, and asks for a new segment.
+    pub rebase: u64,
 }
 
 impl Setup {
@@ -86,6 +88,7 @@ impl Setup {
             meddling: *random.pick(&[0, 20]),
             packing: random.one_in(4),
             tries: random.one_in(2),
+            rebase: *Random::new(seed ^ 0x5e6).pick(&[0, 0, 3]),
         };
         Setup {
             seed,

@@ -1,0 +1,248 @@
+//! One test for each rule of `need` and `step`, driven by events alone.
+
+mod ahead;
+mod baseline;
+mod doubt;
+mod guards;
+mod interruptions;
+mod limits;
+mod rebase;
+mod rules;
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::ending::Ending;
+use crate::event::{AttemptFailure, Judged, Loss, Proposed, Purpose, RunFacts, Scope, SegmentFacts, StopReason, What};
+use crate::id::{BlobId, CommitId, ExperimentId, Segment, Slot, TrialId};
+use crate::measure::{Measurement, Usage};
+use crate::metric::MetricError;
+use crate::proposal::{SurfaceBlob, content_id};
+use crate::spec::{
+    AgentKind, AgentSpec, Check, Evaluate, Guard, Limits, Metric, Network, Part, Patience, Pick, SandboxSpec, Surface,
+    SurfaceFile, When,
+};
+use crate::units::{Goal, Millis, Score, Timestamp};
+use crate::verdict::{Reason, Verdict};
+
+/// A study, a clock, and whoever makes things happen.
+struct Driver {
+    study: Study,
+    now: i64,
+    run: u64,
+}
+
+fn spec() -> Spec {
+    Spec {
+        study: "main".into(),
+        surface: Surface { files: vec![SurfaceFile { path: "f".into(), part: Part::Whole }], max_lines_changed: None },
+        program: "program.md".into(),
+        metric: Metric {
+            name: "loss".into(),
+            goal: Goal::Min,
+            min_gain: None,
+            target: None,
+            plausible: None,
+            pick: Pick::Only,
+        },
+        evaluate: Evaluate { kill: Millis::seconds(60), ..Evaluate::new("run", Millis::seconds(1)) },
+        guards: Vec::new(),
+        agent: AgentSpec {
+            kind: AgentKind::Command("agent".into()),
+            timeout: Millis::seconds(60),
+            network: Network::Full,
+            ahead: 0,
+        },
+        sandbox: SandboxSpec::default(),
+        slots: 1,
+        limits: Limits::default(),
+    }
+}
+
+fn score(value: f64) -> Score {
+    Score::new(value).unwrap()
+}
+
+fn with(change: impl FnOnce(&mut Spec)) -> Spec {
+    let mut spec = spec();
+    change(&mut spec);
+    spec
+}
+
+fn surface(text: &str) -> Vec<SurfaceBlob> {
+    vec![SurfaceBlob { path: "f".into(), blob: BlobId::of(text.as_bytes()) }]
+}
+
+fn measured(metric: Option<f64>) -> Measurement {
+    Measurement {
+        ending: Ending::Exited { code: 0 },
+        metric: metric.map(score),
+        problem: None,
+        numbers: BTreeMap::new(),
+        usage: Usage::default(),
+        output: None,
+        claim: None,
+        scorer: None,
+    }
+}
+
+impl Driver {
+    const LOOP: Scope = Scope::Loop { experiments: None };
+
+    fn new(spec: Spec) -> Driver {
+        Driver::slots(spec, 1)
+    }
+
+    fn slots(spec: Spec, slots: u32) -> Driver {
+        let facts = SegmentFacts {
+            segment: Segment(1),
+            baseline: CommitId("base".into()),
+            surface: spec.surface.clone(),
+            contents: surface("base"),
+            metric: spec.metric.clone(),
+            evaluate: spec.evaluate.clone(),
+            guards: spec.guards.clone(),
+            assurance: String::new(),
+            sandbox: String::new(),
+            inputs: None,
+            experiment: ExperimentId::BASELINE,
+            carried: None,
+        };
+        let mut driver = Driver { study: Study::new(spec, State::default()), now: 1000, run: 0 };
+        driver.happen(What::StudyOpened { study: "main".into(), seed: 7 });
+        driver.happen(What::SegmentOpened(facts.into()));
+        driver.start(Driver::LOOP, slots);
+        driver
+    }
+
+    /// A study whose baseline was measured at these levels.
+    fn calibrated(spec: Spec, scores: [f64; 3]) -> Driver {
+        let mut driver = Driver::new(spec);
+        for value in scores {
+            assert_eq!(driver.trial(value), Purpose::Baseline);
+        }
+        while matches!(driver.next(), Some(Step::RunGuard { .. })) {
+            driver.guard(0);
+        }
+        assert_eq!(driver.verdict().0, Verdict::Baseline);
+        driver.advance();
+        driver
+    }
+
+    fn start(&mut self, scope: Scope, slots: u32) {
+        self.run += 1;
+        let (version, boot, containment, sandbox) = Default::default();
+        let facts = RunFacts { run: self.run, scope, slots, version, pid: 1, boot, containment, sandbox };
+        self.happen(What::RunStarted(facts));
+    }
+
+    fn happen(&mut self, what: What) {
+        self.study.apply(&Event { at: Timestamp(self.now), what });
+    }
+
+    fn next(&self) -> Option<Step> {
+        self.study.next_step(Timestamp(self.now))
+    }
+
+    /// Takes the next step, which must exist.
+    fn step(&mut self) -> Step {
+        let step = self.next().expect("a step");
+        if let Some(what) = step.event() {
+            self.happen(what);
+        }
+        step
+    }
+
+    fn start_trial(&mut self) -> (TrialId, ExperimentId, Purpose) {
+        match self.step() {
+            Step::StartTrial { trial, experiment, purpose, .. } => (trial, experiment, purpose),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn finish(&mut self, (trial, experiment, _): (TrialId, ExperimentId, Purpose), measurement: Measurement) {
+        self.happen(What::TrialFinished { trial, experiment, measurement });
+    }
+
+    fn lose(&mut self, (trial, experiment, _): (TrialId, ExperimentId, Purpose), loss: Loss) {
+        self.happen(What::TrialLost { trial, experiment, loss });
+    }
+
+    /// The next step is a trial; it gives this.
+    fn trial(&mut self, value: f64) -> Purpose {
+        let started = self.start_trial();
+        let purpose = started.2;
+        self.finish(started, measured(Some(value)));
+        purpose
+    }
+
+    fn fault(&mut self) {
+        let started = self.start_trial();
+        self.lose(started, Loss::Fault { what: "no slot".into() });
+    }
+
+    fn ask(&mut self) -> ExperimentId {
+        match self.step() {
+            Step::Ask { experiment, .. } => experiment,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The next step is a question; the answer is a new surface.
+    fn propose(&mut self, text: &str) -> ExperimentId {
+        let experiment = self.ask();
+        self.proposed(experiment, text);
+        experiment
+    }
+
+    fn proposed(&mut self, experiment: ExperimentId, text: &str) {
+        let surface = surface(text);
+        self.happen(What::Proposed(Proposed {
+            experiment,
+            agent: "command".into(),
+            parent: CommitId("base".into()),
+            commit: CommitId(format!("proposal of {text}")),
+            commit_time: 0,
+            description: text.into(),
+            content: content_id(&surface),
+            surface,
+            edits: Vec::new(),
+            took: Millis(0),
+            output: None,
+        }));
+    }
+
+    fn fails(&mut self, failure: AttemptFailure) -> (Verdict, Reason) {
+        let experiment = self.ask();
+        self.happen(What::AttemptFailed { experiment, failure, output: None });
+        self.verdict()
+    }
+
+    fn guard(&mut self, code: i32) -> u32 {
+        let Step::RunGuard { experiment, guard, .. } = self.step() else { panic!("no guard") };
+        let (ending, usage) = (Ending::Exited { code }, Usage::default());
+        self.happen(What::GuardFinished { experiment, guard, ending, usage, output: None });
+        guard
+    }
+
+    fn verdict(&mut self) -> (Verdict, Reason) {
+        match self.step() {
+            Step::Judge(Judged { verdict, reason, .. }) => (verdict, reason),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn advance(&mut self) {
+        let Step::AdvanceBranch { experiment } = self.step() else { panic!("no keep") };
+        let from = self.study.state().champion().and_then(|champion| champion.commit.clone());
+        let to = CommitId(format!("commit of {experiment}"));
+        self.happen(What::BranchAdvanced { experiment, from, to });
+    }
+
+    fn stopped(&mut self) -> StopReason {
+        match self.step() {
+            Step::Stop(reason) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What is kept, discarded, broken or refused.
+
+use super::*;
+
+#[test]
+fn a_better_one_is_kept_after_the_same_value_twice_where_the_metric_is_deterministic() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    let experiment = driver.propose("better");
+    assert_eq!(driver.trial(0.9), Purpose::Screen);
+    assert_eq!(driver.trial(0.9), Purpose::Confirm);
+    assert_eq!(driver.verdict().0, Verdict::Kept);
+    assert_eq!(driver.next(), Some(Step::AdvanceBranch { experiment }), "nothing comes before the branch");
+    driver.advance();
+    let champion = driver.study.state().champion().unwrap();
+    assert_eq!((champion.id, champion.commit.clone()), (experiment, Some(CommitId("commit of 1".into()))));
+}
+
+#[test]
+fn a_noisy_gain_is_screened_confirmed_kept_and_measured_again() {
+    let mut driver = Driver::calibrated(spec(), [1.0, 1.01, 0.99]);
+    driver.propose("better");
+    assert_eq!(driver.trial(0.5), Purpose::Screen);
+    assert_eq!(driver.trial(0.6), Purpose::Confirm);
+    assert_eq!(driver.trial(0.55), Purpose::Remeasure);
+    let Some(Step::Judge(judged)) = driver.next() else { panic!("no verdict") };
+    assert!(
+        (judged.estimate.unwrap().gain - 0.45).abs() < 1e-9,
+        "the runs that chose it say nothing of how good it is"
+    );
+    assert_eq!(driver.verdict().0, Verdict::Kept);
+    driver.advance();
+    assert_eq!(driver.trial(0.57), Purpose::Remeasure);
+    let level = driver.study.state().champion().unwrap().level();
+    assert_eq!((level.n(), level.mean().unwrap()), (2, 0.56), "the runs that chose it do not count");
+    driver.ask();
+}
+
+#[test]
+fn the_first_unequal_repeat_makes_a_metric_noisy_and_luck_is_not_kept() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    assert_eq!(driver.study.state().noise(), crate::judge::Noise::Deterministic);
+    driver.propose("lucky");
+    assert_eq!(driver.trial(0.8), Purpose::Screen);
+    assert_eq!(driver.trial(1.1), Purpose::Confirm);
+    assert_eq!(driver.verdict().0, Verdict::Discarded);
+    driver.study.forget_judged();
+    assert!(matches!(driver.study.state().noise(), crate::judge::Noise::Noisy { .. }), "and it stays so");
+}
+
+#[test]
+fn the_noise_is_that_of_the_champions_level_where_repeats_there_tell_it() {
+    let mut driver = Driver::calibrated(spec(), [480.0, 500.0, 460.0]);
+    driver.propose("ten times faster");
+    for value in [50.0, 51.0, 50.5] {
+        driver.trial(value);
+    }
+    assert_eq!(driver.verdict().0, Verdict::Kept);
+    driver.advance();
+    driver.trial(49.5);
+    let crate::judge::Noise::Noisy { sd, .. } = driver.study.state().noise() else { panic!("noisy") };
+    assert!(sd < 1.0, "{sd}");
+}
+
+#[test]
+fn what_is_open_is_judged_before_a_run_ends_for_want_of_a_gain() {
+    let patience = |spec: &mut Spec| spec.limits.night.no_gain_for = Some(Patience::Experiments(1));
+    let mut driver = Driver::calibrated(with(patience), [1.0, 1.01, 0.99]);
+    driver.start(Driver::LOOP, 2);
+    driver.propose("winner");
+    let winner = driver.start_trial();
+    driver.propose("loser");
+    let loser = driver.start_trial();
+    driver.finish(loser, measured(Some(2.0)));
+    assert_eq!(driver.verdict().0, Verdict::Discarded);
+    driver.finish(winner, measured(Some(0.5)));
+    assert_eq!(driver.trial(0.5), Purpose::Confirm);
+    assert_eq!(driver.trial(0.51), Purpose::Remeasure);
+    assert_eq!(driver.verdict().0, Verdict::Kept);
+    driver.advance();
+    driver.trial(0.5);
+    driver.ask();
+}
+
+#[test]
+fn a_gain_that_is_not_confirmed_is_discarded() {
+    let mut driver = Driver::calibrated(spec(), [1.0, 1.01, 0.99]);
+    driver.propose("lucky");
+    driver.trial(0.5);
+    driver.trial(1.0);
+    let (verdict, reason) = driver.verdict();
+    assert_eq!(verdict, Verdict::Discarded);
+    assert!(matches!(reason, Reason::NotConfirmed { .. }), "{reason:?}");
+}
+
+#[test]
+fn a_worse_one_is_discarded_after_one_trial_and_forgotten() {
+    let mut driver = Driver::calibrated(spec(), [1.0, 1.01, 0.99]);
+    let experiment = driver.propose("worse");
+    driver.trial(1.5);
+    assert_eq!(driver.verdict().0, Verdict::Discarded);
+    assert!(driver.study.state().row(experiment).is_some());
+    driver.study.forget_judged();
+    assert!(driver.study.state().find(experiment).is_none());
+    assert_eq!(driver.study.state().tried(&content_id(&surface("worse"))), Some(experiment));
+}
+
+#[test]
+fn a_gain_below_min_gain_is_discarded() {
+    let mut driver = Driver::calibrated(with(|spec| spec.metric.min_gain = Some(score(0.1))), [1.0; 3]);
+    driver.propose("a little better");
+    driver.trial(0.95);
+    assert!(matches!(driver.verdict(), (Verdict::Discarded, Reason::BelowMinGain { .. })));
+}
+
+#[test]
+fn a_failed_trial_is_broken_whatever_it_printed() {
+    let endings = [
+        (Ending::Exited { code: 3 }, Verdict::Crashed),
+        (Ending::Signaled { signal: 9 }, Verdict::Crashed),
+        (Ending::TimedOut { after: Millis(1) }, Verdict::TimedOut),
+        (Ending::Exited { code: 0 }, Verdict::InvalidMetric),
+    ];
+    for (ending, expected) in endings {
+        let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+        driver.propose("broken");
+        let started = driver.start_trial();
+        driver.finish(started, Measurement { ending, ..measured(None) });
+        assert_eq!(driver.verdict().0, expected);
+    }
+}
+
+#[test]
+fn a_claim_is_shown_and_never_compared() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    driver.propose("it says that it is wonderful");
+    let started = driver.start_trial();
+    driver.finish(started, Measurement { claim: Some(score(-100.0)), ..measured(Some(2.0)) });
+    assert_eq!(driver.verdict(), (Verdict::Discarded, Reason::NotBetter { gain: -1.0 }));
+
+    driver.propose("it says so and leaves nothing to score");
+    let started = driver.start_trial();
+    let error = MetricError::Artifacts { what: "artifact `x` is a symbolic link".into() };
+    let measurement = Measurement { claim: Some(score(-100.0)), problem: Some(error.clone()), ..measured(None) };
+    assert_eq!(measurement.number("loss"), None);
+    driver.finish(started, measurement);
+    assert_eq!(driver.verdict(), (Verdict::InvalidMetric, Reason::Metric { error }));
+}
+
+#[test]
+fn an_implausible_number_is_suspect_and_never_kept() {
+    let mut driver = Driver::calibrated(with(|spec| spec.metric.plausible = Some((score(0.5), score(2.0)))), [1.0; 3]);
+    driver.propose("too good");
+    driver.trial(0.0);
+    assert!(matches!(driver.verdict(), (Verdict::Suspect, Reason::Implausible { .. })));
+}
+
+#[test]
+fn a_number_too_large_to_be_squared_is_suspect_and_spoils_nothing() {
+    let mut driver = Driver::calibrated(spec(), [1.0, 1.01, 0.99]);
+    for text in ["-1e200", "-1.7e308", "1.7e308"] {
+        driver.propose(text);
+        driver.trial(text.parse().unwrap());
+        assert_eq!(driver.verdict().0, Verdict::Suspect);
+    }
+    // A liar that waits for its re-measurement.
+    driver.propose("patient");
+    driver.trial(0.5);
+    driver.trial(0.5);
+    driver.trial(0.5);
+    driver.verdict();
+    driver.advance();
+    assert_eq!(driver.trial(1e300), Purpose::Remeasure);
+    let summary = driver.study.state().summary().unwrap();
+    assert!(summary.noise.sd.unwrap() < 1.0);
+    assert_eq!(summary.champion.unwrap().metric, Some(0.5));
+}
+
+#[test]
+fn the_surface_of_the_champion_is_no_change_and_one_tried_before_a_duplicate() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    driver.propose("base");
+    assert_eq!(driver.verdict(), (Verdict::NoChange, Reason::SameAsChampion));
+    driver.propose("worse");
+    driver.trial(2.0);
+    driver.verdict();
+    driver.propose("worse");
+    assert_eq!(driver.verdict(), (Verdict::Duplicate, Reason::SameAs { experiment: 2 }));
+}
+
+#[test]
+fn contents_that_we_failed_to_measure_may_be_tried_again() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    driver.propose("unlucky");
+    for _ in 0..3 {
+        driver.fault();
+    }
+    assert_eq!(driver.verdict().0, Verdict::EngineError);
+    driver.propose("unlucky");
+    assert_eq!(driver.trial(0.5), Purpose::Screen);
+}
