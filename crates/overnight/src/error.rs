@@ -146,6 +146,11 @@ impl From<Fault> for CliError {
                 let hint = "make room and run `overnight run` again: it goes on where it was";
                 CliError::of(Exit::Fault, &fault, Some(hint.to_owned()))
             }
+            Fault::Changed { .. } => {
+                let hint = "nothing was kept on it: put it back and run again, or go on with it in a new segment: \
+                            `overnight rebase`";
+                CliError::of(Exit::Fault, &fault, Some(hint.to_owned()))
+            }
             Fault::Keeper(error) => {
                 let hint = "run `overnight run` again: it goes on where it was";
                 CliError::of(Exit::Fault, &error, Some(hint.to_owned()))

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use overnight_model::event::{Judged, Proposed};
 use overnight_model::proposal::{self, Contents};
-use overnight_model::spec::{Spec, Surface, Tier};
+use overnight_model::spec::{Part, Spec, Surface, Tier};
 use overnight_model::study::Experiment;
 use overnight_model::{CommitId, ExperimentId, Millis, Reason, State, Verdict, What};
 
@@ -55,7 +55,8 @@ impl Ground<'_> {
             Some(champion) => self.carry(&old.surface, Some(champion), &found)?,
             None => baseline.clone(),
         };
-        let changed = self.user.changed(oid(&old.baseline)?, base, &self.spec.surface)?;
+        let mut changed = self.user.changed(oid(&old.baseline)?, base, &self.spec.surface)?;
+        changed.extend(self.locked_parts(&baseline)?);
         let new = self.write_baseline(oid(before)?, base, &baseline, changed.is_empty())?;
 
         let mut locked = changed;
@@ -103,6 +104,15 @@ impl Ground<'_> {
         let old = plans::contents(self.reader, &of.surface)?;
         let surface = &self.spec.surface;
         proposal::carry_over((from, &old), (surface, onto)).ok_or_else(|| super::facts::marker(surface, onto, &old))
+    }
+
+    /// Files of which only a part may change, where the rest of them did.
+    fn locked_parts(&self, baseline: &Contents) -> Result<Vec<PathBuf>, OpenError> {
+        let known = self.state.find(self.state.baseline()).ok_or_else(|| Fault::lost("the baseline"))?;
+        let before = plans::contents(self.reader, &known.surface)?;
+        let is_other = |path: &str| before.get(path).is_some_and(|bytes| Some(bytes) != baseline.get(path));
+        let parts = self.spec.surface.files.iter().filter(|file| file.part != Part::Whole && is_other(&file.path));
+        Ok(parts.map(|file| file.path.clone().into()).collect())
     }
 
     /// The same every time for the same commits, so that a rebase which was killed finds its own work.

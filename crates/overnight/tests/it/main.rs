@@ -17,6 +17,7 @@ mod machine;
 mod meddling;
 mod metrics;
 mod misuse;
+mod rebase;
 mod refusals;
 mod screens;
 mod separated;
