@@ -103,7 +103,8 @@ pub fn one_line(text: &str) -> String {
     }
 }
 
-fn part_breach(part: &Part, old: &[u8], new: &[u8]) -> Option<String> {
+/// Why the locked part of a file is not what it was, if it is not.
+pub fn part_breach(part: &Part, old: &[u8], new: &[u8]) -> Option<String> {
     let (Part::Above(marker) | Part::Below(marker)) = part else { return None };
     // Everything outside the editable range, in order.
     let locked = |text: &[u8]| {

@@ -55,11 +55,11 @@ impl Ground<'_> {
             Some(champion) => self.carry(&old.surface, Some(champion), &found)?,
             None => baseline.clone(),
         };
-        let mut changed = self.user.changed(oid(&old.baseline)?, base, &self.spec.surface)?;
-        changed.extend(self.locked_parts(&baseline)?);
-        let new = self.write_baseline(oid(before)?, base, &baseline, changed.is_empty())?;
-
-        let mut locked = changed;
+        // What changed since there were numbers: a segment that was never measured may be gone from git by now.
+        let before = oid(before)?;
+        let mut locked = self.user.changed(before, base, &self.spec.surface)?;
+        locked.extend(self.locked_parts(before, &found)?);
+        let new = self.write_baseline(before, base, &baseline, locked.is_empty())?;
         locked.retain(|path| !unlocked.contains(path));
         let mut contents = Vec::new();
         let place = Place::next(state, champion != baseline);
@@ -72,11 +72,10 @@ impl Ground<'_> {
         if changed.is_empty() && state.begun() {
             return Err(OpenError::Unchanged { segment: old.segment.0 });
         }
-        // A segment that was opened and never measured still stands for what changed before it.
-        let earlier = old.carried.as_ref().filter(|_| !state.begun()).map(|carried| carried.changed.clone());
-        let all = earlier.into_iter().chain([changed]).filter(|changed| !changed.is_empty());
+        // What a segment that was never measured had changed in the triplet is known to nobody else.
+        let known = old.carried.as_ref().filter(|_| !state.begun() && changed.is_empty());
         if let Some(carried) = &mut facts.carried {
-            carried.changed = all.collect::<Vec<_>>().join(", ");
+            carried.changed = known.map_or(changed, |known| known.changed.clone());
         }
         let notes = self.notes(&found, &baseline, &champion);
         if !state.begun() && same_segment(old, &facts) {
@@ -107,12 +106,17 @@ impl Ground<'_> {
     }
 
     /// Files of which only a part may change, where the rest of them did.
-    fn locked_parts(&self, baseline: &Contents) -> Result<Vec<PathBuf>, OpenError> {
-        let known = self.state.find(self.state.baseline()).ok_or_else(|| Fault::lost("the baseline"))?;
-        let before = plans::contents(self.reader, &known.surface)?;
-        let is_other = |path: &str| before.get(path).is_some_and(|bytes| Some(bytes) != baseline.get(path));
-        let parts = self.spec.surface.files.iter().filter(|file| file.part != Part::Whole && is_other(&file.path));
-        Ok(parts.map(|file| file.path.clone().into()).collect())
+    fn locked_parts(&self, before: ObjectId, found: &Contents) -> Result<Vec<PathBuf>, OpenError> {
+        let mut changed = Vec::new();
+        for file in self.spec.surface.files.iter().filter(|file| file.part != Part::Whole) {
+            let (old, new) = (self.user.read(before, &file.path), found.get(&file.path));
+            if let (Ok(old), Some(new)) = (old, new)
+                && proposal::part_breach(&file.part, &old, new).is_some()
+            {
+                changed.push(file.path.clone().into());
+            }
+        }
+        Ok(changed)
     }
 
     /// The same every time for the same commits, so that a rebase which was killed finds its own work.

@@ -64,6 +64,8 @@ fn segment(baseline: &Contents) -> SegmentFacts {
         assurance: "cooperative".into(),
         sandbox: "none".into(),
         inputs: None,
+        experiment: ExperimentId::BASELINE,
+        carried: None,
     }
 }
 
