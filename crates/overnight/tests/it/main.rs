@@ -7,8 +7,10 @@ mod support;
 
 mod agent;
 mod attacks;
+mod bare;
 mod contract;
 mod disk;
+mod explain;
 mod hints;
 mod isolation;
 mod layers;
