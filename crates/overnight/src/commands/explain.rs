@@ -19,9 +19,9 @@ pub(crate) struct Explain {
     /// A verdict such as `timed_out`, `cooperative`, `landlock`, or an exit code; without it all are listed
     #[arg(value_name = "VERDICT")]
     what: Vec<String>,
-    /// Print all of it for docs/verdicts.md
-    #[arg(long, hide = true)]
-    markdown: bool,
+    /// Print a part of the docs: `verdicts` or `exit-codes`
+    #[arg(long, hide = true, value_name = "PART")]
+    markdown: Option<String>,
 }
 
 /// Something that can be explained.
@@ -35,8 +35,9 @@ enum Word {
 }
 
 pub(crate) fn explain(args: &Explain) -> Outcome<Exit> {
-    if args.markdown {
-        ui::data(markdown().trim_end());
+    if let Some(part) = &args.markdown {
+        let text = if part == "exit-codes" { exit_codes() } else { markdown() };
+        ui::data(text.trim_end());
         return Ok(Exit::Done);
     }
     if args.what.is_empty() {
@@ -164,6 +165,11 @@ fn markdown() -> String {
         }
     }
     text
+}
+
+fn exit_codes() -> String {
+    let rows = Exit::ALL.into_iter().map(|exit| format!("| {} | {} |\n", exit as u8, exit.meaning()));
+    format!("| code | meaning |\n|---|---|\n{}", rows.collect::<String>())
 }
 
 fn capital(text: &str) -> String {

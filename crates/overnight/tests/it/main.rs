@@ -10,6 +10,7 @@ mod attacks;
 mod bare;
 mod contract;
 mod disk;
+mod docs;
 mod explain;
 mod hints;
 mod isolation;
