@@ -24,7 +24,7 @@ pub(crate) struct Man {
 
 pub(crate) fn completions(args: &Completions) -> Outcome<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut whole(), "overnight", &mut script);
+    clap_complete::generate(args.shell, &mut offered(&whole()), "overnight", &mut script);
     ui::data(String::from_utf8_lossy(&script).trim_end());
     Ok(Exit::Done)
 }
@@ -50,6 +50,20 @@ pub(crate) fn man(args: &Man) -> Outcome<Exit> {
     }
     ui::say(&format!("{written} pages are in {}", dir.display()));
     Ok(Exit::Done)
+}
+
+/// A command without its hidden options: the library offers those as well, and none can be taken away.
+fn offered(command: &clap::Command) -> clap::Command {
+    // The library wants names that live as long as the process, which prints and ends.
+    let name: &'static str = command.get_name().to_owned().leak();
+    let version = command.get_version().map(|_| env!("CARGO_PKG_VERSION"));
+    clap::Command::default()
+        .name(name)
+        .version(version)
+        .about(command.get_about().cloned().unwrap_or_default())
+        .args(command.get_arguments().filter(|arg| !arg.is_hide_set()).cloned())
+        .subcommands(command.get_subcommands().map(offered))
+        .disable_help_subcommand(true)
 }
 
 fn render(command: clap::Command) -> Outcome<Vec<u8>> {

@@ -150,7 +150,9 @@ fn bash_loads_its_completions_and_finds_commands_and_options() {
     assert_eq!(complete("overnight st"), "status");
     assert_eq!(complete("overnight ver"), "verify");
     assert_eq!(complete("overnight __"), "", "what is not for people is not offered");
+    assert_eq!(complete("overnight --v"), "--version");
     assert_eq!(complete("overnight run --ex"), "--experiments");
+    assert_eq!(complete("overnight run --det"), "--detach", "`--detached` is for ourselves");
     for shell in ["zsh", "fish", "elvish", "powershell"] {
         repo.ok(&["completions", shell]).says("overnight").says("experiments");
     }

@@ -2,7 +2,7 @@
 //!
 //! A new one is a line in `scene` and the files it needs. Take a metric without noise, or its numbers will differ from
 //! run to run; where noise is the point, `is_noisy` lets numbers differ. `quick` is for pages where the study itself does
-//! not matter: one knob, scored by a shell script, kept at the second experiment.
+//! not matter: one knob, scored by a shell script, kept at the second experiment. `fresh` is `train` without its triplet.
 
 use std::fs;
 
@@ -11,6 +11,8 @@ use crate::support::Repo;
 /// The repository of that name; `None` where nobody wrote one.
 pub(super) fn scene(name: &str) -> Option<Repo> {
     Some(match name {
+        "empty" => with(&[]),
+        "fresh" => with(&[("train.py", TRAIN)]),
         "quick" => Repo::new(),
         "train" => with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN)]),
         "slip" => with(&[("overnight.toml", SLIP), ("train.py", TRAIN)]),
