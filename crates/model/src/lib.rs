@@ -8,6 +8,7 @@ pub mod ending;
 pub mod event;
 pub mod id;
 pub mod judge;
+pub mod meaning;
 pub mod measure;
 pub mod metric;
 pub mod proposal;

@@ -46,6 +46,30 @@ pub enum Group {
 }
 
 impl Verdict {
+    /// In the order of the contract.
+    pub const ALL: [Verdict; 20] = [
+        Verdict::Baseline,
+        Verdict::Kept,
+        Verdict::Discarded,
+        Verdict::NoChange,
+        Verdict::Duplicate,
+        Verdict::Crashed,
+        Verdict::TimedOut,
+        Verdict::OutOfMemory,
+        Verdict::OutputLimit,
+        Verdict::DiskLimit,
+        Verdict::PidsLimit,
+        Verdict::InvalidMetric,
+        Verdict::GuardFailed,
+        Verdict::Policy,
+        Verdict::Tampered,
+        Verdict::Suspect,
+        Verdict::Retracted,
+        Verdict::AgentError,
+        Verdict::EngineError,
+        Verdict::Interrupted,
+    ];
+
     pub fn group(self) -> Group {
         use Verdict::*;
         match self {

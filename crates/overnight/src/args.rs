@@ -3,25 +3,30 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgGroup, CommandFactory, Parser, Subcommand};
 use overnight_model::spec::Tier;
 
 pub(crate) use crate::commands::demo::Demo;
 pub(crate) use crate::commands::explain::Explain;
 pub(crate) use crate::commands::export::Export;
+pub(crate) use crate::commands::help::Help;
 pub(crate) use crate::commands::import::Import;
 pub(crate) use crate::commands::init::Init;
 pub(crate) use crate::commands::manual::{Completions, Man};
 pub(crate) use crate::commands::rebase::Rebase;
 
-const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (tier, lock, dirty tree, moved branch),
-4 stopped by a limit or by repeated failure, 5 `verify` failed, 130 interrupted.";
+const MORE: &str = "\
+Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (tier, lock, dirty tree, moved
+branch), 4 stopped by a limit or by repeated failure, 5 `verify` failed, 130 interrupted.
+
+`overnight` alone says where things stand, `overnight help more` shows the other commands.";
 
 /// Runs the Karpathy loop on anything that can be scored: an agent proposes edits to one file, each is
 /// measured, and only what is really better is kept, as a commit on the branch overnight/<study>.
 #[derive(Debug, Parser)]
-#[command(name = "overnight", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "overnight", version, after_help = MORE, max_term_width = 100)]
+#[command(disable_help_subcommand = true, subcommand_value_name = "COMMAND")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) place: Place,
@@ -29,11 +34,58 @@ pub(crate) struct Args {
     pub(crate) command: Option<Command>,
 }
 
+/// Reads the command line; on a mistake says so and ends the process.
+pub(crate) fn read() -> Args {
+    Args::try_parse().unwrap_or_else(|mut error| {
+        suggest(&mut error);
+        error.exit()
+    })
+}
+
+/// The command line with every command that is for people shown, in the order of `help` and `help more`.
+pub(crate) fn whole() -> clap::Command {
+    let cut = Args::command();
+    let names = cut.get_subcommands().filter(|command| !command.get_name().starts_with("__"));
+    let shown: Vec<_> = names.cloned().map(|command| command.hide(false)).collect();
+    // Built anew: commands can be added to a `Command`, not taken away.
+    clap::Command::default()
+        .name("overnight")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(cut.get_about().cloned().unwrap_or_default())
+        .after_help(cut.get_after_help().cloned().unwrap_or_default())
+        .args(cut.get_arguments().cloned())
+        .subcommands(shown)
+        .disable_help_subcommand(true)
+        .max_term_width(100)
+}
+
+/// The known word that is near enough to be a slip of the keyboard.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let (distance, near) = known.into_iter().map(|known| (strsim::osa_distance(&word, known), known)).min()?;
+    // One slip in three letters; more is another word.
+    (distance <= (word.chars().count().max(near.chars().count()) / 3).max(1)).then_some(near)
+}
+
+/// The library finds the nearest only in long words: `rnu` is as far from `run` as from nothing.
+fn suggest(error: &mut clap::Error) {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    if error.kind() != ErrorKind::InvalidSubcommand || error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return;
+    }
+    let all = whole();
+    if let Some(near) = nearest(word, all.get_subcommands().map(clap::Command::get_name)) {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near.to_owned()]));
+    }
+}
+
 /// Which study is meant.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Place {
     /// Work on the study in DIR
+    // A name that no argument of a command has: under the same one a command would get this value for its own.
     #[arg(
+        id = "work_in",
         short = 'C',
         value_name = "DIR",
         global = true,
@@ -87,6 +139,9 @@ pub(crate) enum Command {
     /// Write the manual pages
     #[command(hide = true)]
     Man(Man),
+    /// The help of a command; `more` for the commands that --help leaves out
+    #[command(hide = true)]
+    Help(Help),
     #[command(name = "__keeper", hide = true)]
     Keeper,
     #[command(name = "__attack", hide = true)]

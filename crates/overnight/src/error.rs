@@ -22,10 +22,31 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    pub(crate) const ALL: [Exit; 7] =
+        [Exit::Done, Exit::Fault, Exit::Usage, Exit::Refused, Exit::Stopped, Exit::Unsound, Exit::Interrupted];
+
     /// How another process of ours ended.
     pub(crate) fn of_code(code: i32) -> Exit {
-        let all = [Exit::Done, Exit::Usage, Exit::Refused, Exit::Stopped, Exit::Unsound, Exit::Interrupted];
-        all.into_iter().find(|exit| *exit as i32 == code).unwrap_or(Exit::Fault)
+        Exit::ALL.into_iter().find(|exit| *exit as i32 == code).unwrap_or(Exit::Fault)
+    }
+
+    /// In one line, for people.
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Exit::Done => "done",
+            Exit::Fault => "a fault of the engine or the machine, a full disk among them",
+            Exit::Usage => "usage or configuration; the baseline itself fails",
+            Exit::Refused => {
+                "refused: the sandbox is weaker than `sandbox.min`, another engine runs the study, a file differs from \
+                 its commit, the branch was moved"
+            }
+            Exit::Stopped => {
+                "stopped by a limit, by ten failed attempts in a row, because there is nothing left to try, or because \
+                 the champion itself no longer runs"
+            }
+            Exit::Unsound => "`verify` found something that does not agree",
+            Exit::Interrupted => "interrupted",
+        }
     }
 }
 

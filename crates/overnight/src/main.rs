@@ -8,12 +8,10 @@ mod views;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Args, Command};
+use args::Command;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = args::read();
     let place = &args.place;
     let outcome = match args.command.as_ref() {
         None => commands::bare::bare(place),
@@ -32,6 +30,7 @@ fn main() -> ExitCode {
         Some(Command::Explain(explain)) => commands::explain::explain(explain),
         Some(Command::Completions(completions)) => commands::manual::completions(completions),
         Some(Command::Man(man)) => commands::manual::man(man),
+        Some(Command::Help(help)) => commands::help::help(help),
         Some(Command::Keeper) => overnight_engine::process::serve_stdin(),
         Some(Command::Attack(attack)) => return commands::check::attack(attack),
     };

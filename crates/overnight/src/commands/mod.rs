@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod help;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod log;
@@ -16,6 +17,7 @@ pub(crate) mod run;
 mod scratch;
 mod session;
 pub(crate) mod show;
+mod standing;
 pub(crate) mod status;
 pub(crate) mod verify;
 

@@ -2,6 +2,7 @@
 
 use overnight_engine::lock::{Holder, Lock};
 use overnight_engine::workspace::UserRepo;
+use overnight_model::study::Summary;
 
 use crate::args::{Place, Status};
 use crate::error::{Exit, Outcome};
@@ -12,12 +13,7 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     let (site, reader) = super::look(place)?;
     let summary = reader.as_ref().map(|reader| reader.summary()).transpose()?.flatten();
     let holder = UserRepo::discover(&site.dir).ok().and_then(|user| Lock::holder(user.common_dir(), &site.study));
-    let state = match (&summary, &holder) {
-        (_, Some(_)) => "running",
-        (None, None) => "new",
-        (Some(summary), None) if summary.stopped.is_some() => "stopped",
-        (Some(_), None) => "interrupted",
-    };
+    let state = state(summary.as_ref(), holder.as_ref());
     if args.json {
         ui::data(&json::line(&json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref())));
         return Ok(Exit::Done);
@@ -28,25 +24,42 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };
-    lines.extend(term::standing(&summary));
-    lines.push(format!("so far     {}", term::counts(&summary)));
-    for running in summary.running.iter().filter(|_| holder.is_some()) {
-        let since = term::local_time(running.started_at);
-        let whose = term::whose(running.experiment);
-        lines.push(format!("running    trial {} of {whose} since {since}", running.trial));
-    }
-    if let Some(reason) = summary.stopped.as_ref().filter(|_| holder.is_none()) {
-        lines.push(format!("last run   {}", ui::printable(&term::stop_sentence(reason))));
-    }
-    lines.push(term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
-    if summary.champion.is_some() {
-        lines.push(format!("branch     overnight/{} · read it with `git log overnight/{}`", site.study, site.study));
-    }
+    lines.extend(results(&summary, holder.is_some()));
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
 }
 
-fn describe(state: &str, holder: Option<&Holder>) -> String {
+/// The state of a study in one word of the contract.
+pub(super) fn state(summary: Option<&Summary>, holder: Option<&Holder>) -> &'static str {
+    match (summary, holder) {
+        (_, Some(_)) => "running",
+        (None, None) => "new",
+        (Some(summary), None) if summary.stopped.is_some() => "stopped",
+        (Some(_), None) => "interrupted",
+    }
+}
+
+/// What a study has come to so far.
+pub(super) fn results(summary: &Summary, is_running: bool) -> Vec<String> {
+    let mut lines = term::standing(summary);
+    lines.push(format!("so far     {}", term::counts(summary)));
+    for running in summary.running.iter().filter(|_| is_running) {
+        let since = term::local_time(running.started_at);
+        let whose = term::whose(running.experiment);
+        lines.push(format!("running    trial {} of {whose} since {since}", running.trial));
+    }
+    if let Some(reason) = summary.stopped.as_ref().filter(|_| !is_running) {
+        lines.push(format!("last run   {}", ui::printable(&term::stop_sentence(reason))));
+    }
+    lines.push(term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
+    if summary.champion.is_some() {
+        let study = &summary.study;
+        lines.push(format!("branch     overnight/{study} · read it with `git log overnight/{study}`"));
+    }
+    lines
+}
+
+pub(super) fn describe(state: &str, holder: Option<&Holder>) -> String {
     match (state, holder) {
         (_, Some(holder)) => format!("running as process {}", holder.pid),
         ("new", None) => "not run yet".to_owned(),

@@ -7,8 +7,11 @@ mod support;
 
 mod agent;
 mod attacks;
+mod bare;
 mod contract;
 mod disk;
+mod docs;
+mod explain;
 mod hints;
 mod isolation;
 mod layers;

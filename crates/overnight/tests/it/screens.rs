@@ -224,17 +224,18 @@ fn help_fits_on_one_screen() {
     Runs the Karpathy loop on anything that can be scored: an agent proposes edits to one file, each is
     measured, and only what is really better is kept, as a commit on the branch overnight/<study>
 
-    Usage: overnight [OPTIONS] <COMMAND>
+    Usage: overnight [OPTIONS] [COMMAND]
 
     Commands:
+      demo    A complete study in a scratch folder, offline, in two minutes, with villains refused on
+              screen
+      init    Look at the repository and write the triplet
+      check   What would happen tonight, and what to fix first
       run     Run the loop; Ctrl-C stops it cleanly, and running it again resumes
+      show    One experiment in full: hypothesis, diff, trials, verdict, output
+      log     The experiments so far, the latest last
       try     Run one experiment of your own
       status  Where the study stands
-      log     The experiments so far, the latest last
-      show    One experiment in full: hypothesis, diff, trials, verdict, output
-      verify  Prove that ledger, projections, contents and git agree
-      check   What this machine can enforce
-      help    Print this message or the help of the given subcommand(s)
 
     Options:
       -C <DIR>            Work on the study in DIR
@@ -243,8 +244,9 @@ fn help_fits_on_one_screen() {
       -V, --version       Print version
 
     Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (tier, lock, dirty tree, moved
-    branch),
-    4 stopped by a limit or by repeated failure, 5 `verify` failed, 130 interrupted.
+    branch), 4 stopped by a limit or by repeated failure, 5 `verify` failed, 130 interrupted.
+
+    `overnight` alone says where things stand, `overnight help more` shows the other commands.
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["run", "--help"]), @"

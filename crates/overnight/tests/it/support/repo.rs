@@ -194,6 +194,19 @@ impl Repo {
         assert_eq!(ran.code, Some(0), "{command}: {ran}");
     }
 
+    /// What a person sees who types a command line in the checkout, where `overnight` is installed.
+    pub(crate) fn terminal(&self, command: &str) -> String {
+        let mut shell = self.hermetic(Command::new("sh"));
+        let folder = Path::new(env!("CARGO_BIN_EXE_overnight")).parent().unwrap();
+        let path = std::env::join_paths(
+            [folder.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+        );
+        shell.env("PATH", path.unwrap());
+        // In one stream, so that the two keep their order.
+        let ran = Ran::of(shell.args(["-c", &format!("exec 2>&1\n{command}")]).output().unwrap());
+        ran.stdout
+    }
+
     /// The binary with arguments, ready to be started in the checkout.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let own = self.user.map(|_| self.root.join("overnight"));

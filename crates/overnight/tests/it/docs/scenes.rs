@@ -1,0 +1,178 @@
+//! Where transcripts are played: each name is a repository, and what is in it before the first command.
+//!
+//! A new one is a line in `scene` and the files it needs. Take a metric without noise, or its numbers will differ from
+//! run to run; where noise is the point, `is_noisy` lets numbers differ. `quick` is for pages where the study itself does
+//! not matter: one knob, scored by a shell script, kept at the second experiment. `fresh` is `train` without its triplet.
+
+use std::fs;
+
+use crate::support::Repo;
+
+/// The repository of that name; `None` where nobody wrote one.
+pub(super) fn scene(name: &str) -> Option<Repo> {
+    Some(match name {
+        "empty" => with(&[]),
+        "fresh" => with(&[("train.py", TRAIN)]),
+        "quick" => Repo::new(),
+        "train" => with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN)]),
+        "slip" => with(&[("overnight.toml", SLIP), ("train.py", TRAIN)]),
+        "noisy" => with(&[("overnight.toml", NOISY_TRIPLET), ("knob.py", "x = 8\n"), ("score.py", NOISY)]),
+        "separated" => separated(),
+        "agent" => with(&[("overnight.toml", AGENT_TRIPLET), ("train.py", TRAIN), ("propose.py", PROPOSE)]),
+        _ => return None,
+    })
+}
+
+/// Whether the numbers of a scene differ from run to run; its words and their order may not.
+pub(super) fn is_noisy(name: &str) -> bool {
+    name == "noisy"
+}
+
+fn with(files: &[(&str, &str)]) -> Repo {
+    let repo = Repo::empty();
+    files.iter().for_each(|(path, text)| {
+        repo.write(path, text);
+    });
+    repo.commit("before overnight");
+    repo
+}
+
+fn separated() -> Repo {
+    let rows: Vec<String> = (0..40).map(|i| format!("{}", (i * 7) % 10)).collect();
+    let labels: Vec<&str> = (0..40).map(|i| if (i * 7) % 10 > 3 { "1" } else { "0" }).collect();
+    let repo = with(&[
+        ("overnight.toml", SEPARATED_TRIPLET),
+        ("train.py", SEPARATED),
+        ("score.py", SCORER),
+        ("rows.csv", &(rows.join("\n") + "\n")),
+        ("labels.csv", &(labels.join("\n") + "\n")),
+    ]);
+    // Beside the checkout: what somebody tries.
+    fs::write(repo.outside("liar.py"), LIAR).unwrap();
+    repo
+}
+
+const TRIPLET: &str = r#"surface = "train.py"
+metric  = { name = "val_loss", goal = "min" }
+[evaluate]
+run     = "python3 train.py"
+budget  = "10s"
+"#;
+
+const SLIP: &str = r#"surface = "trian.py"
+metric  = { name = "val_loss", gaol = "min" }
+[evaluate]
+run     = "python3 train.py"
+budget  = "10 minutes"
+"#;
+
+/// Deterministic: its points come from a generator with a fixed seed.
+const TRAIN: &str = r#""""Fits a cubic to points by gradient descent, and prints its error on points it has not seen."""
+import random
+
+RATE = 0.8
+MOMENTUM = 0.7
+DECAY = 0.01
+STEPS = 40
+
+data = random.Random(1)
+
+
+def sample(count):
+    points = []
+    for _ in range(count):
+        x = data.uniform(-1, 1)
+        points.append((x, 2 * x * x * x - x + 0.5 + data.uniform(-0.1, 0.1)))
+    return points
+
+
+def predict(weights, x):
+    return weights[0] + x * (weights[1] + x * (weights[2] + x * weights[3]))
+
+
+train, unseen = sample(60), sample(60)
+weights, speed = [0.0] * 4, [0.0] * 4
+for _ in range(STEPS):
+    errors = [(x, predict(weights, x) - y) for x, y in train]
+    slopes = [sum(2 * error * x**power for x, error in errors) / len(train) for power in range(4)]
+    speed = [MOMENTUM * v - RATE * (slope + DECAY * w) for v, slope, w in zip(speed, slopes, weights)]
+    weights = [weight + v for weight, v in zip(weights, speed)]
+
+print(f"val_loss: {sum((predict(weights, x) - y) ** 2 for x, y in unseen) / len(unseen):.5f}")
+"#;
+
+const NOISY_TRIPLET: &str = r#"surface = "knob.py"
+metric  = { name = "loss", goal = "min" }
+[evaluate]
+run     = "python3 score.py"
+budget  = "10s"
+"#;
+
+/// Gains far beyond its noise, so that every verdict is the same in every run.
+const NOISY: &str = r#"import os
+import random
+from knob import x
+
+print(f"loss: {(x - 3) ** 2 + random.Random(int(os.environ['OVERNIGHT_SEED'])).gauss(0, 0.05):.4f}")
+"#;
+
+const SEPARATED_TRIPLET: &str = r#"surface = "train.py"
+metric  = { name = "accuracy", goal = "max" }
+[evaluate]
+run     = "python3 train.py"
+budget  = "10s"
+score   = "python3 score.py"
+hidden  = ["score.py", "labels.csv"]
+"#;
+
+const SEPARATED: &str = r#"import os
+
+THRESHOLD = 8
+
+answers = ["1" if int(row) > THRESHOLD else "0" for row in open("rows.csv")]
+with open(os.path.join(os.environ["OVERNIGHT_OUT"], "predictions.csv"), "w") as out:
+    out.write("\n".join(answers))
+"#;
+
+const SCORER: &str = r#"import os
+import sys
+
+labels = open("labels.csv").read().split()
+predictions = open(os.path.join(os.environ["OVERNIGHT_ARTIFACTS"], "predictions.csv")).read().split()
+if len(predictions) != len(labels):
+    sys.exit("the predictions are not one for each row")
+print(f"accuracy: {sum(a == b for a, b in zip(labels, predictions)) / len(labels)}")
+"#;
+
+const LIAR: &str = r#"import os
+
+with open(os.path.join(os.environ["OVERNIGHT_OUT"], "predictions.csv"), "w") as out:
+    out.write("\n".join(["0"] * 40))
+print("accuracy: 1.0")
+"#;
+
+const AGENT_TRIPLET: &str = r#"surface = "train.py"
+metric  = { name = "val_loss", goal = "min" }
+[evaluate]
+run     = "python3 train.py"
+budget  = "10s"
+[agent]
+use     = "command"
+command = "python3 propose.py"
+ahead   = 0
+"#;
+
+const PROPOSE: &str = r#"import json
+import re
+import sys
+
+ideas = [("STEPS", 80), ("DECAY", 0.002), ("MOMENTUM", 0.75)]
+
+brief = json.load(sys.stdin)
+name, value = ideas[(brief["experiment"] - 1) % len(ideas)]
+path = brief["surface"][0]
+text = open(path).read()
+with open(path, "w") as surface:
+    surface.write(re.sub(f"(?m)^{name} = .*", f"{name} = {value}", text))
+print(f"{name} = {value}")
+"#;
