@@ -11,6 +11,7 @@ use std::fmt;
 /// - 1.1: `evaluate` may hold `score`, `hidden`, `inputs`, `prepare`, `network` and `warm`; a measurement `claim` and
 ///   `scorer`, and the problems `artifacts` and `scorer`; more ways for a command to end. A trial may be a `check` of
 ///   the champion, and a run may end with `champion_failed`.
+/// - 1.2: `imported`, with the rows it brought in the summary; an index of the events that belong to no experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,
@@ -18,7 +19,7 @@ pub struct FormatVersion {
 }
 
 impl FormatVersion {
-    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
     pub(super) fn parse(text: &str) -> Option<FormatVersion> {
         let (major, minor) = text.split_once('.')?;

@@ -55,6 +55,9 @@ pub struct Summary {
     pub slots: u32,
     pub run_started_at: Option<Timestamp>,
     pub pid: Option<u32>,
+    /// Rows of other tools' histories, which are counted nowhere else.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub imported: u64,
 }
 
 /// A commit and its level of the metric.
@@ -124,6 +127,7 @@ impl State {
             slots: self.run.as_ref().map_or(0, |run| run.facts.slots),
             run_started_at: self.run.as_ref().map(|run| run.started_at),
             pid: self.run.as_ref().map(|run| run.facts.pid),
+            imported: self.imported,
         })
     }
 }
@@ -155,4 +159,8 @@ fn row(experiment: &Experiment) -> Row {
         seconds: (experiment.seconds > Millis(0)).then(|| experiment.seconds.as_secs()),
         started_at: experiment.started_at,
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
