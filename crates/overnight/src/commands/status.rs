@@ -22,14 +22,19 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
         ui::data(&json::line(&json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref())));
         return Ok(Exit::Done);
     }
+    let imports =
+        reader.as_ref().map(|reader| super::imports(reader, summary.as_ref())).transpose()?.unwrap_or_default();
+    let imported = term::imported_line(&imports).map(|line| format!("{line} · not measured here"));
     let mut lines = vec![format!("study      {} · {}", site.study, describe(state, holder.as_ref()))];
     let Some(summary) = summary else {
+        lines.extend(imported);
         lines.push("next       overnight run".to_owned());
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };
     lines.extend(term::standing(&summary));
     lines.push(format!("so far     {}", term::counts(&summary)));
+    lines.extend(imported);
     for running in summary.running.iter().filter(|_| holder.is_some()) {
         let since = term::local_time(running.started_at);
         let whose = term::whose(running.experiment);
