@@ -222,7 +222,7 @@ fn a_long_history_is_read_in_one_pass() {
 }
 
 #[test]
-fn a_header_of_very_many_columns_takes_no_time() {
+fn a_header_of_very_many_columns_is_read_in_one_pass() {
     let names: Vec<String> = (0..200_000).map(|n| format!("column{n}")).collect();
     let text = format!("metric,{}\n", names.join(","));
     assert_eq!(rows(Format::Csv, text).len(), 0);
