@@ -3,7 +3,7 @@
 use std::fs;
 
 use overnight_model::event::Imported;
-use overnight_model::history::{self, Entry, Format, Problem, Tally};
+use overnight_model::history::{self, Column, Entry, Format, Problem, Tally};
 use overnight_model::spec::Metric;
 use overnight_model::{BlobId, Event, Timestamp, What};
 use thiserror::Error;
@@ -14,6 +14,17 @@ use crate::load::Site;
 use crate::lock::{Holder, Lock, LockError};
 use crate::open::{OpenError, spec_at, state_pattern};
 use crate::workspace::{GitError, UserRepo};
+
+/// A file that somebody else wrote.
+#[derive(Debug, Clone, Copy)]
+pub struct File<'a> {
+    /// Its name, as it will be shown.
+    pub source: &'a str,
+    pub bytes: &'a [u8],
+    pub format: Format,
+    /// Which column holds the metric, where a person said so.
+    pub column: Option<&'a str>,
+}
 
 /// What came of a file.
 #[derive(Debug)]
@@ -56,12 +67,14 @@ pub enum ImportError {
 }
 
 /// Takes in a file. It is read whole before anything is made or locked, and recorded whole or not at all.
-pub fn import(site: &Site, me: &Holder, source: &str, bytes: &[u8], format: Format) -> Result<Import, ImportError> {
+pub fn import(site: &Site, me: &Holder, file: &File<'_>) -> Result<Import, ImportError> {
+    let File { source, bytes, format, column } = *file;
     let user = UserRepo::discover(&site.dir)?;
     let metric = metric(site, Reader::find(&site.state())?.as_ref())?;
     let mut tally = Tally::new(metric.goal);
     let mut entries = Vec::new();
-    let cut = history::read(format, bytes, &metric.name, &mut |entry| {
+    let column = column.map_or(Column::Usual(&metric.name), Column::Named);
+    let cut = history::read(format, bytes, column, &mut |entry| {
         tally.add(&entry);
         write(&mut entries, &entry);
     })?;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::Column;
 use super::past::Past;
 use super::words;
 use crate::units::Score;
@@ -37,13 +38,13 @@ pub(super) enum Field {
 
 /// The names a field goes by, our own first. Where a file has several of them the first in this list is meant.
 const NAMES: [(Field, &[&str]); 20] = [
-    (Field::Number, &["experiment", "run", "iteration", "experiment_id"]),
+    (Field::Number, &["experiment", "run", "iteration", "experiment_id", "id"]),
     (Field::Study, &["study"]),
     (Field::Segment, &["segment"]),
     (Field::Parent, &["parent"]),
     (Field::Commit, &["commit", "hash", "sha", "commit_hash"]),
     (Field::Agent, &["agent"]),
-    (Field::Description, &["description", "summary", "hypothesis", "desc", "idea"]),
+    (Field::Description, &["description", "summary", "hypothesis", "desc", "idea", "note", "notes"]),
     (Field::Verdict, &["verdict", "status", "outcome"]),
     (Field::Reason, &["reason"]),
     (Field::Metric, &["metric"]),
@@ -62,10 +63,19 @@ const NAMES: [(Field, &[&str]); 20] = [
 /// Metrics of tools that name the column after theirs, where a file does not have the study's own.
 const KNOWN_METRICS: [&str; 4] = ["val_bpb", "avg_score", "score", "value"];
 
-/// What each of these names means, given what the study calls its metric.
-pub(super) fn meanings<'a>(names: impl Iterator<Item = &'a str>, metric: &str) -> Vec<Field> {
-    let metric = words::plain(metric);
-    let ranked: Vec<(Field, usize)> = names.map(|name| rank(&words::plain(name), &metric)).collect();
+/// What each of these names means.
+pub(super) fn meanings<'a>(names: impl Iterator<Item = &'a str>, metric: Column<'_>) -> Vec<Field> {
+    let (Column::Usual(wanted) | Column::Named(wanted)) = metric;
+    let wanted = words::plain(wanted);
+    let is_named = matches!(metric, Column::Named(_));
+    let meaning = |name: &str| match words::plain(name) {
+        name if is_named && name == wanted => (Field::Metric, 0),
+        name => match rank(&name, &wanted) {
+            (Field::Metric, _) if is_named => (Field::Other, 0),
+            found => found,
+        },
+    };
+    let ranked: Vec<(Field, usize)> = names.map(meaning).collect();
     let mut best: HashMap<Field, (usize, usize)> = HashMap::new();
     for (index, (field, rank)) in ranked.iter().enumerate() {
         let found = best.entry(*field).or_insert((*rank, index));

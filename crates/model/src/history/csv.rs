@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::columns::{self, Field};
 use super::lines::Line;
 use super::past::{Entry, Heading, Past};
-use super::{Problem, words};
+use super::{Column, Problem, words};
 
 /// The contract's own names, in its order.
 const COLUMNS: [&str; 17] = [
@@ -29,7 +29,10 @@ const COLUMNS: [&str; 17] = [
     "started_at",
 ];
 
-pub(super) fn read(bytes: &[u8], metric: &str, each: &mut dyn FnMut(Entry)) -> Result<(), Problem> {
+const HEADER_HINT: &str =
+    "the first line names the columns, with commas between them; --metric COLUMN says which is it";
+
+pub(super) fn read(bytes: &[u8], metric: Column<'_>, each: &mut dyn FnMut(Entry)) -> Result<(), Problem> {
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
     let mut record = ByteRecord::new();
     let mut header: Option<(Vec<String>, Vec<Field>)> = None;
@@ -55,8 +58,7 @@ pub(super) fn read(bytes: &[u8], metric: &str, each: &mut dyn FnMut(Entry)) -> R
             None => {
                 let fields = columns::meanings(cells.iter().copied(), metric);
                 let Some(place) = fields.iter().position(|field| *field == Field::Metric) else {
-                    let what = format!("no column is called `metric` or `{metric}`");
-                    return Err(line.problem(what).hint("the first line names the columns, with commas between them"));
+                    return Err(line.problem(metric.missing()).hint(HEADER_HINT));
                 };
                 if cells[place] != "metric" {
                     let metric = Some(cells[place].trim().to_owned());

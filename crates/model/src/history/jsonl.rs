@@ -6,16 +6,17 @@ use serde_json::{Map, Value};
 use super::columns::{self, Field};
 use super::lines::{Line, lines};
 use super::past::{Entry, Heading, Past};
-use super::{Problem, words};
+use super::{Column, Problem, words};
 
-pub(super) fn read(bytes: &[u8], metric: &str, each: &mut dyn FnMut(Entry)) -> Result<(), Problem> {
+pub(super) fn read(bytes: &[u8], metric: Column<'_>, each: &mut dyn FnMut(Entry)) -> Result<(), Problem> {
     let mut named = false;
     for line in lines(bytes) {
         let object = object(&line)?;
         let fields = columns::meanings(object.keys().map(String::as_str), metric);
         let place = |wanted: Field| fields.iter().position(|field| *field == wanted);
         if place(Field::Metric).is_none() && place(Field::Verdict).is_none() {
-            let what = format!("it has neither a `verdict` nor a `metric` (or `{metric}`)");
+            let (Column::Usual(name) | Column::Named(name)) = metric;
+            let what = format!("it has neither a `verdict` nor a `metric` (or `{name}`)");
             return Err(line.problem(what).hint("take lines that are no experiments out of the file first"));
         }
         let name = place(Field::Metric).and_then(|index| object.keys().nth(index)).filter(|name| *name != "metric");

@@ -91,10 +91,34 @@ impl Problem {
     }
 }
 
-/// Reads a whole file, an entry at a time. `metric` is what the study calls its metric.
+/// Which column or key holds the metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Column<'a> {
+    /// One of the usual names, or what the study calls its metric.
+    Usual(&'a str),
+    /// This one and no other, because a person said so.
+    Named(&'a str),
+}
+
+impl Column<'_> {
+    /// What to say where there is no such column.
+    fn missing(self) -> String {
+        match self {
+            Column::Usual(metric) => format!("no column is called `metric` or `{metric}`"),
+            Column::Named(name) => format!("no column is called `{name}`"),
+        }
+    }
+}
+
+/// Reads a whole file, an entry at a time.
 ///
 /// A last line that its writer could not finish is left out; its number is returned.
-pub fn read(format: Format, bytes: &[u8], metric: &str, each: &mut dyn FnMut(Entry)) -> Result<Option<u64>, Problem> {
+pub fn read(
+    format: Format,
+    bytes: &[u8],
+    metric: Column<'_>,
+    each: &mut dyn FnMut(Entry),
+) -> Result<Option<u64>, Problem> {
     let mut rows = 0u64;
     let mut count = |entry: Entry| {
         rows += u64::from(matches!(entry, Entry::Row(_)));

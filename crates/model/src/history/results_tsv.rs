@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::columns::{self, Field};
 use super::lines::{Line, lines};
 use super::past::{Entry, Heading, Past};
-use super::{Problem, words};
+use super::{Column, Problem, words};
 
 /// The columns of autoresearch. The second is called as the metric is.
 const FIVE: [Field; 5] = [Field::Commit, Field::Metric, Field::MemoryGb, Field::Verdict, Field::Description];
 const HEADER_HINT: &str = "the first line names the columns, with tabs between them: commit, the metric, memory_gb, \
-                           status, description";
+                           status, description; --metric COLUMN says which is the metric";
 
 /// Which column means what.
 struct Columns<'a> {
@@ -18,7 +18,7 @@ struct Columns<'a> {
     fields: Vec<Field>,
 }
 
-pub(super) fn read(bytes: &[u8], metric: &str, each: &mut dyn FnMut(Entry)) -> Result<(), Problem> {
+pub(super) fn read(bytes: &[u8], metric: Column<'_>, each: &mut dyn FnMut(Entry)) -> Result<(), Problem> {
     // Some tools put a few lines of comment before the header.
     let mut lines = lines(bytes).skip_while(|line| line.bytes.starts_with(b"#"));
     let Some(first) = lines.next() else { return Ok(()) };
@@ -45,11 +45,13 @@ pub(super) fn read(bytes: &[u8], metric: &str, each: &mut dyn FnMut(Entry)) -> R
 }
 
 /// The header's columns; `None` where the first line is a row already.
-fn header<'a>(line: &Line<'a>, metric: &str) -> Result<Option<Columns<'a>>, Problem> {
+fn header<'a>(line: &Line<'a>, metric: Column<'_>) -> Result<Option<Columns<'a>>, Problem> {
     let names: Vec<&str> = line.text()?.split('\t').collect();
+    let is_usual = matches!(metric, Column::Usual(_));
     if let [commit, _, memory, status, description] = names.as_slice()
         && [*commit, *memory, *status, *description].map(words::plain)
             == ["commit", "memory_gb", "status", "description"]
+        && is_usual
     {
         return Ok(Some(Columns { names, fields: FIVE.to_vec() }));
     }
@@ -59,10 +61,15 @@ fn header<'a>(line: &Line<'a>, metric: &str) -> Result<Option<Columns<'a>>, Prob
     {
         return Ok(None);
     }
-    let fields = columns::meanings(names.iter().copied(), metric);
+    let mut fields = columns::meanings(names.iter().copied(), metric);
     if !fields.contains(&Field::Metric) {
-        let what = format!("no column is called `metric` or `{metric}`");
-        return Err(line.problem(what).hint(HEADER_HINT));
+        // Those who add columns, or call the metric as theirs is called, leave it where autoresearch has it.
+        match fields.as_mut_slice() {
+            [Field::Commit, second @ Field::Other, rest @ ..] if is_usual && rest.contains(&Field::Verdict) => {
+                *second = Field::Metric;
+            }
+            _ => return Err(line.problem(metric.missing()).hint(HEADER_HINT)),
+        }
     }
     Ok(Some(Columns { names, fields }))
 }

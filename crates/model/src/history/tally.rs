@@ -51,7 +51,8 @@ impl Tally {
         self.kept += u64::from(is_kept);
         self.crashed += u64::from(past.verdict.is_some_and(words::is_crash));
         self.unknown += u64::from(past.metric.is_none());
-        if is_kept || past.verdict.is_none() {
+        // Without a verdict nobody claims anything, and a crash may hide behind a zero.
+        if is_kept {
             let better = |new: &Score| self.best.is_none_or(|best| self.goal.gain(best.get(), new.get()) > 0.0);
             self.best = past.metric.filter(better).or(self.best);
         }

@@ -11,7 +11,7 @@ const HEADER: &str = "commit\tval_bpb\tmemory_gb\tstatus\tdescription\n";
 
 fn entries(format: Format, text: impl AsRef<[u8]>) -> Result<Vec<Entry>, Problem> {
     let mut entries = Vec::new();
-    read(format, text.as_ref(), "val_bpb", &mut |entry| entries.push(entry))?;
+    read(format, text.as_ref(), Column::Usual("val_bpb"), &mut |entry| entries.push(entry))?;
     Ok(entries)
 }
 
@@ -87,6 +87,32 @@ fn the_columns_of_other_tools_are_found_by_their_names() {
         (row.description.as_str(), row.commit.as_deref(), row.at),
         ("faster", Some("abc"), Some(Timestamp(1_772_964_000_000)))
     );
+}
+
+#[test]
+fn the_metric_is_where_autoresearch_has_it_or_where_a_person_says() {
+    let trading = "commit\tsharpe\tmax_dd\tstatus\tdescription\nexp0\t1.5\t0.2\tBASELINE\tas it was\n";
+    let read = entries(Format::ResultsTsv, trading).unwrap();
+    assert!(matches!(&read[0], Entry::Segment(heading) if heading.metric.as_deref() == Some("sharpe")), "{read:?}");
+    assert!(
+        matches!(&read[1], Entry::Row(past) if past.metric == score(1.5) && past.verdict == Some(Verdict::Baseline))
+    );
+    let kernels =
+        "experiment\ttag\tthroughput\tlatency_us\tcorrectness\tdescription\n21\tswizzle\t136.8\t785.0\tPASS\tx\n";
+    assert!(problem(Format::ResultsTsv, kernels).contains("--metric COLUMN"));
+    let mut metrics = Vec::new();
+    let mut each = |entry| {
+        if let Entry::Row(past) = entry {
+            metrics.push(past.metric)
+        }
+    };
+    super::read(Format::ResultsTsv, kernels.as_bytes(), Column::Named("latency_us"), &mut each).unwrap();
+    let five = format!("{HEADER}a\t0.9\t44.5\tkeep\tx\n");
+    super::read(Format::ResultsTsv, five.as_bytes(), Column::Named("memory_gb"), &mut each).unwrap();
+    let both = "metric,f1\n1,0.75\n";
+    super::read(Format::Csv, both.as_bytes(), Column::Named("F1"), &mut each).unwrap();
+    assert_eq!(metrics, [score(785.0), score(44.5), score(0.75)]);
+    assert!(super::read(Format::Csv, both.as_bytes(), Column::Named("f2"), &mut |_| {}).is_err());
 }
 
 #[test]
@@ -173,7 +199,7 @@ fn line_ends_marks_and_empty_lines_are_of_no_consequence() {
 
 #[test]
 fn a_last_line_that_was_cut_off_is_left_out() {
-    let cut = |format, text: &str| read(format, text.as_bytes(), "val_bpb", &mut |_| {}).unwrap();
+    let cut = |format, text: &str| read(format, text.as_bytes(), Column::Usual("val_bpb"), &mut |_| {}).unwrap();
     assert_eq!(cut(Format::ResultsTsv, &format!("{HEADER}a\t0.9\t1.0\tkeep\tx\nb\t0.8\t1.")), Some(3));
     assert_eq!(cut(Format::Jsonl, "{\"metric\":1}\n{\"metric\":0.2,\"ver"), Some(2));
     assert_eq!(cut(Format::Csv, "verdict,metric,description\nkept,1,a\nkept,2,\"cut o"), Some(3));
@@ -197,7 +223,7 @@ fn a_column_of_the_contract_is_what_it_says_whatever_the_metric_is_called() {
             metric = past.metric
         }
     };
-    read(Format::Csv, text.as_bytes(), "gain", &mut each).unwrap();
+    read(Format::Csv, text.as_bytes(), Column::Usual("gain"), &mut each).unwrap();
     assert_eq!(metric, score(1.0));
 }
 
@@ -217,7 +243,7 @@ fn a_long_history_is_read_in_one_pass() {
     let row = "abc1234\t0.993200\t44.2\tkeep\tincrease LR to 0.04\n";
     let text = HEADER.to_owned() + &row.repeat(100_000);
     let mut tally = Tally::new(Goal::Min);
-    read(Format::ResultsTsv, text.as_bytes(), "val_bpb", &mut |entry| tally.add(&entry)).unwrap();
+    read(Format::ResultsTsv, text.as_bytes(), Column::Usual("val_bpb"), &mut |entry| tally.add(&entry)).unwrap();
     assert_eq!((tally.rows, tally.kept, tally.segments), (100_000, 100_000, 1));
 }
 
@@ -368,7 +394,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused_without_a_panic(bytes in vec(any::<u8>(), 0..300), format in 0usize..4) {
-        let _ = read(Format::ALL[format], &bytes, "val_bpb", &mut |_| {});
+        let _ = read(Format::ALL[format], &bytes, Column::Usual("val_bpb"), &mut |_| {});
         let _ = Format::guess("x", &bytes);
     }
 
@@ -383,7 +409,7 @@ proptest! {
         format in 0usize..4,
     ) {
         let text = parts.concat();
-        if let Err(problem) = read(Format::ALL[format], text.as_bytes(), "val_bpb", &mut |_| {}) {
+        if let Err(problem) = read(Format::ALL[format], text.as_bytes(), Column::Usual("val_bpb"), &mut |_| {}) {
             prop_assert!(problem.line >= 1 && problem.line <= text.lines().count().max(1) as u64, "{problem}");
         }
     }

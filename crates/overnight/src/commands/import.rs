@@ -27,6 +27,9 @@ pub(crate) struct Import {
     /// Its format, where it is not what it looks like
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: Option<Format>,
+    /// The column or key that holds the metric, where it goes by another name
+    #[arg(long, value_name = "COLUMN")]
+    metric: Option<String>,
 }
 
 /// The names of formats, for this command and `export`.
@@ -49,7 +52,13 @@ pub(crate) fn import(place: &Place, args: &Import) -> Outcome<Exit> {
     };
     ui::say(&format!("reading {shown} as {}", format.name()));
     let me = Holder { pid: std::process::id(), what: "overnight import".to_owned(), dir: site.dir.clone() };
-    match history::import(&site, &me, &source, &bytes, format).map_err(|error| told(error, &shown))? {
+    if args.metric.is_some() && format == Format::Pi {
+        return Err(CliError::usage(
+            "--metric is for files with columns: pi has one metric, and names it in its headers",
+        ));
+    }
+    let file = history::File { source: &source, bytes: &bytes, format, column: args.metric.as_deref() };
+    match history::import(&site, &me, &file).map_err(|error| told(error, &shown))? {
         history::Import::Known { source, at } => {
             let (source, at) = (ui::printable(&source), term::local_time(at));
             ui::say(&format!("the same file was imported on {at}, as {source}: nothing was done"));
