@@ -66,9 +66,10 @@ pub fn verify(site: &Site) -> Result<Sound, Mismatch> {
 
 fn verify_at(site: &Site, reader: &Reader) -> Result<Sound, Mismatch> {
     let verified = verify_reader(reader)?;
-    if verified.events == 0 {
-        // Killed as it began: nothing is recorded, so nothing can disagree, not even a store that is half made.
-        return Ok(Sound { events: 0, experiments: 0, blobs: verified.blobs, commits: 0 });
+    if verified.state.segment.is_none() {
+        // Killed as it began, or not begun: nothing is recorded of git, so nothing can disagree, not even a store that
+        // is half made.
+        return Ok(Sound { events: verified.events, experiments: 0, blobs: verified.blobs, commits: 0 });
     }
     let user = UserRepo::discover(&site.dir)?;
     let state = &verified.state;

@@ -96,6 +96,8 @@ pub enum What {
         from: Option<CommitId>,
         to: CommitId,
     },
+    /// What another tool recorded was taken in. It is no experiment of this study.
+    Imported(Imported),
     /// A kind that a later minor format added; readers pass over it.
     #[serde(other)]
     Unknown,
@@ -122,6 +124,7 @@ impl What {
             | What::RunStarted(_)
             | What::RunStopped { .. }
             | What::StopRequested { .. }
+            | What::Imported(_)
             | What::Unknown => None,
         }
     }
@@ -141,6 +144,7 @@ impl What {
                 blobs.extend(measurement.scorer.iter().flat_map(|scorer| output_blob(&scorer.output)));
                 blobs
             }
+            What::Imported(imported) => vec![&imported.entries],
             _ => Vec::new(),
         }
     }
@@ -292,6 +296,22 @@ pub struct Judged {
     pub metric: Option<Score>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
+}
+
+/// A history that another tool kept: claims, none of which was measured here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// The name of the file.
+    pub source: String,
+    pub format: String,
+    /// The SHA-256 of the file, so that it is not taken in twice.
+    pub sha256: String,
+    /// Its entries, one to a line: see `history::Entry`.
+    pub entries: BlobId,
+    pub rows: u64,
+    /// What it calls its metric, where it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
 }
 
 /// Why a run ended.

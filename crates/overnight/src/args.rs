@@ -213,6 +213,9 @@ pub(crate) struct Log {
     /// Show all experiments
     #[arg(long)]
     pub(crate) all: bool,
+    /// Show what was imported from other tools instead
+    #[arg(long)]
+    pub(crate) imported: bool,
 }
 
 #[derive(Debug, Clone, clap::Args)]

@@ -12,6 +12,7 @@ use std::fmt;
 ///   `scorer`, and the problems `artifacts` and `scorer`; more ways for a command to end. A trial may be a `check` of
 ///   the champion, and a run may end with `champion_failed`.
 /// - 1.2: a segment may follow another: it has a baseline of its own, and may carry the champion over.
+/// - 1.2: `imported`, with the rows it brought in the summary; an index of the events that belong to no experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,

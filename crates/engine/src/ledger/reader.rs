@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use overnight_model::event::SegmentFacts;
+use overnight_model::event::{Imported, SegmentFacts};
 use overnight_model::study::{Row, Summary};
 use overnight_model::{BlobId, CommitId, Event, ExperimentId, Timestamp, Verdict, What};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::chain::ChainHash;
 use super::{LedgerError, blobs, schema};
+
+const IMPORTS: &str = "SELECT seq, at, body, hash FROM events
+    WHERE experiment IS NULL AND body LIKE '{\"kind\":\"imported\"%' ORDER BY seq";
 
 /// A read-only view of a ledger. It reads rows, never the whole chain, so it opens in no time at any size.
 #[derive(Debug)]
@@ -114,6 +117,20 @@ impl Reader {
             let body = row.get_ref(0).map_err(|e| self.failed(e))?.as_bytes().unwrap_or_default();
             if let Ok(What::SegmentOpened(facts)) = serde_json::from_slice(body) {
                 found.push(*facts);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The histories that were taken in, in order, and when.
+    pub fn imports(&self) -> Result<Vec<(Timestamp, Imported)>, LedgerError> {
+        let mut statement = self.db.prepare_cached(IMPORTS).map_err(|e| self.failed(e))?;
+        let mut rows = statement.query([]).map_err(|e| self.failed(e))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
+            let StoredEvent { event, .. } = stored(row).map_err(|e| self.failed(e))??;
+            if let What::Imported(imported) = event.what {
+                found.push((event.at, imported));
             }
         }
         Ok(found)

@@ -42,6 +42,9 @@ CREATE INDEX experiments_kept ON experiments (experiment) WHERE verdict = 'kept'
 CREATE TABLE summary (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL);
 ";
 
+/// Events of the study itself are few among very many: what was imported is found at once. Older ledgers lack it.
+const INDEX: &str = "CREATE INDEX IF NOT EXISTS events_of_study ON events (experiment) WHERE experiment IS NULL";
+
 /// Opens the ledger for its one writer, making the tables when there are none.
 pub(super) fn open_writer(path: &Path) -> Result<Connection, LedgerError> {
     let open = |source| LedgerError::Open { path: path.to_owned(), source };
@@ -59,6 +62,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, LedgerError> {
     if version < FormatVersion::CURRENT {
         // What is added from now on is not for older engines to build on.
         let current = FormatVersion::CURRENT.to_string();
+        db.execute_batch(INDEX).map_err(open)?;
         db.execute("UPDATE meta SET value = ?1 WHERE name = 'format'", [current]).map_err(open)?;
     }
     Ok(db)
@@ -122,6 +126,7 @@ fn set_up(db: &Connection) -> rusqlite::Result<()> {
         let version = FormatVersion::CURRENT.to_string();
         db.execute_batch("BEGIN IMMEDIATE")?;
         db.execute_batch(TABLES)?;
+        db.execute_batch(INDEX)?;
         db.execute("INSERT INTO meta VALUES ('format', ?1)", [version])?;
         db.execute_batch("COMMIT")?;
     }

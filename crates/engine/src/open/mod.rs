@@ -224,7 +224,7 @@ pub fn open(
     Ok(Opened { study, ledger, user, store, lock, baseline, opening, contents, notes, found, inputs })
 }
 
-fn spec_at(site: &Site, user: &UserRepo, text: &str, commit: ObjectId) -> Result<Spec, OpenError> {
+pub fn spec_at(site: &Site, user: &UserRepo, text: &str, commit: ObjectId) -> Result<Spec, OpenError> {
     let folder = user.prefix(&site.dir).to_string_lossy().into_owned();
     let files = user.files(commit)?;
     let regular = files.iter().filter(|file| matches!(file.kind, FileKind::File | FileKind::Executable));
@@ -294,7 +294,7 @@ fn snapshot(user: &UserRepo, head: ObjectId) -> Result<ObjectId, OpenError> {
     }
 }
 
-fn state_pattern(user: &UserRepo, site: &Site) -> String {
+pub(crate) fn state_pattern(user: &UserRepo, site: &Site) -> String {
     match user.prefix(&site.dir).to_string_lossy().as_ref() {
         "" => format!("/{STATE}/"),
         folder => format!("/{folder}/{STATE}/"),

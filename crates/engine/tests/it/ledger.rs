@@ -6,7 +6,7 @@ use std::path::Path;
 use overnight_engine::ledger::{
     Discrepancy, FormatVersion, Ledger, LedgerError, Reader, SMALL_BLOB, Turn, verify_ledger,
 };
-use overnight_model::event::{Proposed, RunFacts, Scope, SegmentFacts};
+use overnight_model::event::{Imported, Proposed, RunFacts, Scope, SegmentFacts};
 use overnight_model::proposal::{Contents, content_id};
 use overnight_model::spec::{Evaluate, Metric, Part, Pick, Surface, SurfaceFile};
 use overnight_model::{BlobId, CommitId, Event, ExperimentId, Goal, Millis, Segment, State, Timestamp, What};
@@ -281,4 +281,70 @@ fn a_ledger_of_format_1_0_is_read_verified_and_written() {
     let db = rusqlite::Connection::open(dir.path().join("ledger.db")).unwrap();
     let format: String = db.query_row("SELECT value FROM meta WHERE name = 'format'", [], |row| row.get(0)).unwrap();
     assert_eq!(format, FormatVersion::CURRENT.to_string(), "an older engine must not write to it any more");
+}
+
+/// The same of version 1.1, which had no index of the study's own events.
+#[test]
+fn a_ledger_of_format_1_1_is_read_verified_and_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-1.1.db");
+    fs::copy(fixture, dir.path().join("ledger.db")).unwrap();
+    assert_eq!(Reader::open(dir.path()).unwrap().imports().unwrap(), []);
+    assert_eq!(verify_ledger(dir.path()).unwrap().experiments, 2);
+    let (mut ledger, mut state) = Ledger::open(dir.path()).unwrap();
+    let (event, blob) = imported("results.tsv");
+    append(&mut ledger, &mut state, &[event], &[blob]).unwrap();
+    assert_eq!(ledger.reader().imports().unwrap().len(), 1);
+    let found = verify_ledger(dir.path()).unwrap();
+    assert_eq!((found.experiments, found.state.summary().unwrap().imported), (2, 3));
+    assert!(plan_of_imports(dir.path()).contains("events_of_study"));
+}
+
+fn imported(source: &str) -> (Event, Vec<u8>) {
+    let entries = b"{\"row\":{\"description\":\"x\"}}\n".repeat(3);
+    let imported = Imported {
+        source: source.into(),
+        format: "results-tsv".into(),
+        sha256: BlobId::of(source.as_bytes()).0,
+        entries: BlobId::of(&entries),
+        rows: 3,
+        metric: None,
+    };
+    (Event { at: Timestamp(2_000), what: What::Imported(imported) }, entries)
+}
+
+/// How SQLite finds what was imported: among a hundred thousand experiments it must not look at them all.
+fn plan_of_imports(dir: &Path) -> String {
+    let db = rusqlite::Connection::open(dir.join("ledger.db")).unwrap();
+    let sql = "EXPLAIN QUERY PLAN SELECT seq, at, body, hash FROM events
+        WHERE experiment IS NULL AND body LIKE '{\"kind\":\"imported\"%' ORDER BY seq";
+    db.query_row(sql, [], |row| row.get(3)).unwrap()
+}
+
+#[test]
+fn what_was_imported_is_found_without_reading_the_experiments() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut state = study(dir.path(), 3);
+    let (mut ledger, _) = Ledger::open(dir.path()).unwrap();
+    for source in ["results.tsv", "log.jsonl"] {
+        let (event, blob) = imported(source);
+        append(&mut ledger, &mut state, &[event], &[blob]).unwrap();
+    }
+    let sources: Vec<String> = ledger.reader().imports().unwrap().into_iter().map(|(_, found)| found.source).collect();
+    assert_eq!(sources, ["results.tsv", "log.jsonl"]);
+    assert!(plan_of_imports(dir.path()).contains("events_of_study"), "{}", plan_of_imports(dir.path()));
+    assert_eq!(verify_ledger(dir.path()).unwrap().experiments, 3);
+}
+
+#[test]
+fn an_imported_history_that_was_changed_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut state = study(dir.path(), 1);
+    let (mut ledger, _) = Ledger::open(dir.path()).unwrap();
+    let (event, blob) = imported("results.tsv");
+    append(&mut ledger, &mut state, &[event], std::slice::from_ref(&blob)).unwrap();
+    drop(ledger);
+    meddle(dir.path(), &format!("UPDATE blobs SET bytes = x'00' WHERE id = '{}'", BlobId::of(&blob)));
+    let found = verify_ledger(dir.path()).unwrap_err();
+    assert!(matches!(found, Discrepancy::Blob { .. }), "{found}");
 }

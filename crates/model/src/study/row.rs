@@ -58,6 +58,9 @@ pub struct Summary {
     /// The segments before this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<SegmentRow>,
+    /// Rows of other tools' histories, which are counted nowhere else.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub imported: u64,
 }
 
 /// How a segment ended. Its numbers are not to be compared with those of another.
@@ -151,6 +154,7 @@ impl State {
             run_started_at: self.run.as_ref().map(|run| run.started_at),
             pid: self.run.as_ref().map(|run| run.facts.pid),
             past: self.past.clone(),
+            imported: self.imported,
         })
     }
 
@@ -201,4 +205,8 @@ fn row(experiment: &Experiment) -> Row {
         seconds: (experiment.seconds > Millis(0)).then(|| experiment.seconds.as_secs()),
         started_at: experiment.started_at,
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -46,6 +46,8 @@ pub struct State {
     pub(super) total_since_keep: SinceKeep,
     /// The last run ended because the champion broke, and nothing has given a number since.
     pub(super) champion_failed: bool,
+    /// Rows of other tools' histories. They are no experiments, and nothing else here knows of them.
+    pub(super) imported: u64,
     last_at: Timestamp,
     touched: BTreeSet<ExperimentId>,
 }
@@ -179,6 +181,11 @@ impl State {
                 self.with_any(*experiment, |found| {
                     found.commit = Some(to.clone());
                 });
+            }
+            What::Imported(imported) => {
+                self.imported += imported.rows;
+                // It happens between runs, whose time is not to be made longer by it.
+                return;
             }
             What::Unknown => {}
         }

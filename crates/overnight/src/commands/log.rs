@@ -1,6 +1,10 @@
 //! `overnight log`: the experiments so far.
 
+use overnight_engine::history;
+use overnight_engine::ledger::Reader;
+use overnight_engine::load::Site;
 use overnight_model::ExperimentId;
+use overnight_model::history::{Entry, Format, Past, Printer};
 
 use crate::args::{Log, Place};
 use crate::error::{Exit, Outcome};
@@ -23,6 +27,9 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
         (None, true) => None,
         (None, false) => Some(PAGE),
     };
+    if args.imported {
+        return imported(&site, &reader, args, limit);
+    }
     if args.json {
         let mut open = true;
         let mut print = |row| open = open && ui::data(&json::line(&json::ExperimentJson::new(&site.study, &row)));
@@ -33,6 +40,13 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
         return Ok(Exit::Done);
     }
     let summary = reader.summary()?;
+    let imports = super::imports(&reader, summary.as_ref())?;
+    let imported = term::imported_line(&imports).map(|line| format!("{line} · overnight log --imported shows them"));
+    if summary.is_none() {
+        ui::say("no experiments yet: begin with `overnight run`");
+        imported.iter().for_each(|line| ui::say(line));
+        return Ok(Exit::Done);
+    }
     let metric = summary.as_ref().map_or("metric", |summary| summary.metric.as_str());
     ui::data(&term::header_line(metric));
     let mut shown = 0;
@@ -44,6 +58,7 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
         Some(limit) => reader.last_rows(limit)?.into_iter().for_each(&mut print),
         None => reader.each_row(ExperimentId(0), &mut print)?,
     }
+    imported.iter().for_each(|line| ui::say(line));
     if let Some(summary) = summary {
         ui::say(&format!(
             "{} · {}",
@@ -52,6 +67,48 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
         ));
         if shown == PAGE && limit == Some(PAGE) {
             ui::say("`overnight log --all` shows all of them, `overnight show N` one");
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// What other tools recorded: claims, marked as such, and never among the experiments.
+fn imported(site: &Site, reader: &Reader, args: &Log, limit: Option<usize>) -> Outcome<Exit> {
+    let metric = history::metric(site, Some(reader))?;
+    let imports = reader.imports()?;
+    if imports.is_empty() && !args.json {
+        ui::say("nothing was imported: `overnight import FILE` takes in what another tool recorded");
+    }
+    let limit = limit.unwrap_or(usize::MAX);
+    for (_, imported) in imports {
+        let mut left_out = imported.rows.saturating_sub(limit as u64);
+        let source = ui::printable(&imported.source);
+        if !args.json {
+            ui::data(&format!("imported from {source} ({}, not measured here)", term::rows(imported.rows)));
+        }
+        // What its numbers are called may change from one segment to the next.
+        let mut heading = Some(imported.metric.clone().unwrap_or_else(|| metric.name.clone()));
+        let mut printer = Printer::new(Format::Jsonl, &site.study, &metric.name, metric.goal);
+        history::each_entry(reader, &imported, |entry| {
+            let past = match entry {
+                Entry::Row(past) => past,
+                Entry::Segment(new) => return heading = new.metric.or(heading.take()),
+            };
+            if left_out > 0 {
+                left_out -= 1;
+                return;
+            }
+            if let Some(name) = heading.take().filter(|_| !args.json) {
+                ui::data(&term::header_line(&ui::printable(&name)));
+            }
+            let text = match args.json {
+                true => printer.row(&Past { imported: Some(imported.source.clone()), ..past }).unwrap_or_default(),
+                false => term::past_line(&past),
+            };
+            ui::data(text.trim_end_matches('\n'));
+        })?;
+        if !args.json && imported.rows > limit as u64 {
+            ui::say(&format!("the last {limit} of them; `overnight log --imported --all` shows all"));
         }
     }
     Ok(Exit::Done)

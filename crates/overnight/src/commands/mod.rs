@@ -17,13 +17,15 @@ pub(crate) mod run;
 mod scratch;
 mod session;
 pub(crate) mod show;
+mod sink;
 mod standing;
 pub(crate) mod status;
 pub(crate) mod verify;
 
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, locate};
-use overnight_model::event::StopReason;
+use overnight_model::event::{Imported, StopReason};
+use overnight_model::study::Summary;
 
 use crate::args::Place;
 use crate::error::{CliError, Outcome};
@@ -46,6 +48,14 @@ fn ledger(place: &Place) -> Outcome<(Site, Reader)> {
             Err(CliError::usage(message).hint("begin with `overnight run`"))
         }
     }
+}
+
+/// The histories that a study took in from other tools. Where a summary says that there are none, nothing is read.
+fn imports(reader: &Reader, summary: Option<&Summary>) -> Outcome<Vec<Imported>> {
+    if summary.is_some_and(|summary| summary.imported == 0) {
+        return Ok(Vec::new());
+    }
+    Ok(reader.imports()?.into_iter().map(|(_, imported)| imported).collect())
 }
 
 /// Says what a baseline that failed may be missing.

@@ -18,13 +18,18 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
         ui::data(&json::line(&json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref())));
         return Ok(Exit::Done);
     }
+    let imports =
+        reader.as_ref().map(|reader| super::imports(reader, summary.as_ref())).transpose()?.unwrap_or_default();
+    let imported = term::imported_line(&imports).map(|line| format!("{line} · not measured here"));
     let mut lines = vec![format!("study      {} · {}", site.study, describe(state, holder.as_ref()))];
     let Some(summary) = summary else {
+        lines.extend(imported);
         lines.push("next       overnight run".to_owned());
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };
     lines.extend(results(&summary, holder.is_some()));
+    lines.extend(imported);
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
 }

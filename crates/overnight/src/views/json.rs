@@ -1,6 +1,5 @@
 //! The JSON contract. Names are stable; a number that is not known is `null`.
 
-use jiff::Timestamp as Moment;
 use overnight_model::study::{Level, Row, SegmentRow, Summary};
 use overnight_model::{CommitId, Timestamp};
 use serde::Serialize;
@@ -151,7 +150,7 @@ impl<'a> StatusJson<'a> {
 
 /// A moment in UTC, to the millisecond.
 pub(crate) fn rfc3339(at: Timestamp) -> String {
-    Moment::from_millisecond(at.0).map_or_else(|_| "unknown".to_owned(), |moment| format!("{moment:.3}"))
+    overnight_model::history::rfc3339(at).unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// One object on one line.

@@ -1,7 +1,10 @@
 //! Words and lines for people.
 
+use std::collections::BTreeSet;
+
 use jiff::tz::TimeZone;
-use overnight_model::event::StopReason;
+use overnight_model::event::{Imported, StopReason};
+use overnight_model::history::Past;
 use overnight_model::spec::{Assurance, Check, Spec, Tier};
 use overnight_model::study::{Level, Row, SegmentRow, Summary};
 use overnight_model::units::short_number;
@@ -54,6 +57,30 @@ pub(crate) fn row_line(row: &Row) -> String {
     };
     let why = if row.description.is_empty() { row.reason.clone().unwrap_or_default() } else { why };
     format!("{:>5}  {verdict:<14} {metric:>12} {:>12}  {}", row.experiment, gain(row), crate::ui::printable(&why))
+}
+
+/// One row of another tool's history on one line. It has no number here: nothing of it was measured.
+pub(crate) fn past_line(past: &Past) -> String {
+    let verdict = past.verdict.map_or("-", Verdict::name);
+    let metric = past.metric.map_or_else(|| "-".to_owned(), |metric| short_number(metric.get()));
+    let what = crate::ui::printable(&past.description).replace('\n', " ");
+    format!("{:>5}  {verdict:<14} {metric:>12} {:>12}  {what}", "~", "-")
+}
+
+/// How much was imported, and from where; nothing where nothing was.
+pub(crate) fn imported_line(imports: &[Imported]) -> Option<String> {
+    let count = rows(imports.iter().map(|imported| imported.rows).sum());
+    // A file that has grown is imported in parts.
+    let sources: BTreeSet<&str> = imports.iter().map(|imported| imported.source.as_str()).collect();
+    let first = sources.first()?;
+    Some(match sources.len() {
+        1 => format!("imported   {count} from {}", crate::ui::printable(first)),
+        many => format!("imported   {count} from {many} files"),
+    })
+}
+
+pub(crate) fn rows(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "row" } else { "rows" })
 }
 
 /// An experiment in a sentence.

@@ -13,6 +13,7 @@ mod disk;
 mod docs;
 mod explain;
 mod hints;
+mod history;
 mod isolation;
 mod layers;
 mod limits;

@@ -301,7 +301,7 @@ impl Referee {
                     self.doubt.left_broken = true;
                 }
             }
-            What::StopRequested { .. } | What::Unknown => {}
+            What::StopRequested { .. } | What::Imported(_) | What::Unknown => {}
             What::Asked { experiment, agent, parent } => {
                 assert_eq!(Some(&parent.0), self.branch.as_ref(), "an agent was asked about another than the champion");
                 let life = self.begin(*experiment);

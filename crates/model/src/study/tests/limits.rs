@@ -95,6 +95,30 @@ fn the_wall_of_the_study_counts_earlier_runs() {
 }
 
 #[test]
+fn what_is_imported_between_runs_changes_nothing_but_its_own_count() {
+    let total = |spec: &mut Spec| spec.limits.total.wall = Some(Millis::seconds(60));
+    let mut driver = Driver::calibrated(with(total), [1.0; 3]);
+    driver.now += 30_000;
+    driver.happen(What::RunStopped { reason: StopReason::Interrupted });
+    let before = driver.study.state().summary().unwrap();
+    driver.now += 3_600_000;
+    driver.happen(What::Imported(crate::event::Imported {
+        source: "results.tsv".into(),
+        format: "results-tsv".into(),
+        sha256: String::new(),
+        entries: BlobId::of(b""),
+        rows: 126,
+        metric: None,
+    }));
+    let after = driver.study.state().summary().unwrap();
+    assert_eq!(after, crate::study::Summary { imported: 126, ..before });
+    // An hour that nothing ran does not count to the wall of the study.
+    driver.start(Driver::LOOP, 1);
+    driver.now += 20_000;
+    driver.ask();
+}
+
+#[test]
 fn no_gain_for_so_many_experiments_ends_the_run() {
     let patience = |spec: &mut Spec| spec.limits.night.no_gain_for = Some(Patience::Experiments(2));
     let mut driver = Driver::calibrated(with(patience), [1.0; 3]);
