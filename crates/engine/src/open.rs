@@ -229,7 +229,8 @@ fn elsewhere(site: &Site, expected: CommitId, experiment: ExperimentId, found: O
     }
 }
 
-fn spec_at(site: &Site, user: &UserRepo, text: &str, commit: ObjectId) -> Result<Spec, OpenError> {
+/// The triplet as it is, read against the files of a commit.
+pub(crate) fn spec_at(site: &Site, user: &UserRepo, text: &str, commit: ObjectId) -> Result<Spec, OpenError> {
     let folder = user.prefix(&site.dir).to_string_lossy().into_owned();
     let files = user.files(commit)?;
     let regular = files.iter().filter(|file| matches!(file.kind, FileKind::File | FileKind::Executable));
@@ -416,7 +417,7 @@ fn made_of(reader: &Reader, state: &State, experiment: ExperimentId) -> Result<V
     Ok(made)
 }
 
-fn state_pattern(user: &UserRepo, site: &Site) -> String {
+pub(crate) fn state_pattern(user: &UserRepo, site: &Site) -> String {
     match user.prefix(&site.dir).to_string_lossy().as_ref() {
         "" => format!("/{STATE}/"),
         folder => format!("/{folder}/{STATE}/"),
