@@ -89,6 +89,21 @@ impl Live {
         }
     }
 
+    /// Prints a line of data above the live one.
+    pub(crate) fn data(&self, text: &str) {
+        match &self.shown {
+            None => {
+                data(text);
+            }
+            Some(shown) => {
+                let shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+                let _ = write!(io::stderr(), "\r\x1b[2K");
+                data(text);
+                shown.draw();
+            }
+        }
+    }
+
     /// Changes the live line.
     pub(crate) fn now(&self, text: &str) {
         if let Some(shown) = &self.shown {

@@ -7,6 +7,7 @@ mod support;
 
 mod agent;
 mod attacks;
+mod check;
 mod contract;
 mod disk;
 mod hints;
