@@ -127,7 +127,7 @@ impl Live {
 
 impl Shown {
     fn draw(&self) {
-        if !self.text.is_empty() {
+        if !self.ended && !self.text.is_empty() {
             let _ = write!(io::stderr(), "\r\x1b[2K{} · {}s", self.text, self.since.elapsed().as_secs());
             let _ = io::stderr().flush();
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::load::Site;
 use crate::workspace::{self, GitError};
@@ -10,17 +11,20 @@ use crate::workspace::{self, GitError};
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// Makes the folder of this process, and takes away those of processes that were killed.
+    /// Makes a folder of this process, and takes away those of processes that were killed.
     pub(super) fn make(site: &Site) -> Result<Folder, GitError> {
         let all = site.state().join("check");
         for entry in fs::read_dir(&all).into_iter().flatten().flatten() {
-            let owner = entry.file_name();
-            if !Path::new("/proc").join(&owner).exists() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let owner = name.split('-').next().unwrap_or_default();
+            if !Path::new("/proc").join(owner).exists() {
                 // What cannot be removed, root's perhaps, is in nobody's way.
                 let _ = workspace::wipe(&entry.path());
             }
         }
-        let folder = Folder(all.join(std::process::id().to_string()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let name = format!("{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let folder = Folder(all.join(name));
         workspace::empty(&folder.0)?;
         Ok(folder)
     }

@@ -182,6 +182,9 @@ fn a_missing_input_is_told_with_the_line_to_add() {
     not ready: mend `runs` as it says above, then check again
     --- exit code 2
     "#);
+    for tier in ["landlock", "none"] {
+        says(checked(&repo, &["--sandbox", tier]).ended(2), "add `inputs = [\"data\"]` to [evaluate]");
+    }
     repo.triplet("inputs = [\"data\"]").commit("added");
     checked(&repo, &[]).ended(0);
 }
@@ -319,7 +322,7 @@ fn a_signal_while_it_prepares_leaves_nothing_either() {
     let repo = Repo::new();
     repo.triplet("prepare = \"sleep 1000\"").commit("slow to prepare");
     let engine = repo.start(&["check"]);
-    let preparing = repo.state().join("check").join(engine.pid().to_string()).join("layers/preparing");
+    let preparing = repo.state().join(format!("check/{}-0/layers/preparing", engine.pid()));
     until("prepare to begin", || preparing.exists());
     engine.signal(Signal::INT);
     let ran = engine.wait().ended(130);

@@ -17,7 +17,7 @@ use crate::views::term;
 /// No program that reads a seed is longer.
 const LONGEST_PROGRAM: usize = 1 << 20;
 /// Enough files to find where a seed is read, and few enough to read them all in a moment.
-const MOST_FILES: usize = 3000;
+const MOST_FILES: usize = 1000;
 
 /// Where the seed is named in tracked files, and the line that would set it.
 #[derive(Default)]

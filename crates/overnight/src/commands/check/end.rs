@@ -17,6 +17,9 @@ const NIGHT: Millis = Millis::seconds(8 * 3600);
 /// The noise is known at least as well as this once a night has measured its baseline.
 const LEAST_DEGREES: u32 = 2;
 
+/// Noise that hides gains of half the level hides all there are.
+const SWAMPED: f64 = 0.5;
+
 /// What a night buys.
 pub(super) fn night(sequence: &mut Sequence, measured: &Measured) {
     let spec = &sequence.spec;
@@ -62,7 +65,13 @@ fn described(spec: &Spec, measured: &Measured, wall: Millis, forecast: &Forecast
         count(experiments),
         tidy(measured.trial),
     );
+    let mean = measured.repeats.tally.mean().map_or(0.0, f64::abs);
+    let is_swamped = smallest_gain.is_some_and(|gain| mean > 0.0 && gain > mean * SWAMPED)
+        && measured.repeats.noise != Noise::Deterministic;
     match experiments {
+        _ if is_swamped => Finding::new("night", Level::Warn, what).next(
+            "let `run` average over more of whatever varies (cases, seeds, repeats), so that its number moves less",
+        ),
         0 => Finding::new("night", Level::Warn, what).next("raise `wall` in [limits], or lower `budget` in [evaluate]"),
         _ => Finding::ok("night", what),
     }

@@ -150,7 +150,7 @@ impl Sequence {
         doing: &str,
     ) -> Result<Rehearsed, Halt> {
         self.go_on()?;
-        self.screen.live.now(&format!("{doing}: `{}`, at most {}", self.spec.evaluate.run, kill(&self.spec)));
+        self.screen.live.now(&format!("{doing}, at most {}", kill(&self.spec)));
         let bench = self.bench.as_mut().ok_or(Halt::Enough)?;
         let since = Stopwatch::start();
         let done = bench.trial(contents, seed).map_err(|error| self.halt(error))?;
