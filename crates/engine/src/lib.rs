@@ -15,6 +15,7 @@ pub mod plans;
     reason = "the one place that starts processes and keeps their deadlines"
 )]
 pub mod process;
+pub mod rehearse;
 pub mod sandbox;
 pub mod verify;
 pub mod worker;

@@ -37,7 +37,7 @@ impl Noise {
     }
 
     /// The gain of a mean of `trials` over a level of `n` that noise alone would rarely show.
-    fn bound(self, trials: u32, n: u32) -> f64 {
+    pub fn bound(self, trials: u32, n: u32) -> f64 {
         match self {
             Noise::Unknown => f64::INFINITY,
             Noise::Deterministic => 0.0,

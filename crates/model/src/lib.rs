@@ -6,6 +6,7 @@
 pub mod brief;
 pub mod ending;
 pub mod event;
+pub mod forecast;
 pub mod history;
 pub mod id;
 pub mod judge;

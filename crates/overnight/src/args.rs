@@ -243,7 +243,10 @@ pub(crate) struct Verify {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Check {
-    /// Try to break out of the sandbox, and say which walls held
+    /// Measure the working tree N times, two of them with the same seed [default: 3 to 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100), conflicts_with = "machine")]
+    pub(crate) trials: Option<u32>,
+    /// Try to break out of the sandbox, and say which walls held; needs no study
     #[arg(long)]
     pub(crate) machine: bool,
     /// Try this tier (standard, landlock or none) instead of the strongest

@@ -89,6 +89,21 @@ impl Live {
         }
     }
 
+    /// Prints a line of data above the live one.
+    pub(crate) fn data(&self, text: &str) {
+        match &self.shown {
+            None => {
+                data(text);
+            }
+            Some(shown) => {
+                let shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+                let _ = write!(io::stderr(), "\r\x1b[2K");
+                data(text);
+                shown.draw();
+            }
+        }
+    }
+
     /// Changes the live line.
     pub(crate) fn now(&self, text: &str) {
         if let Some(shown) = &self.shown {
@@ -112,7 +127,7 @@ impl Live {
 
 impl Shown {
     fn draw(&self) {
-        if !self.text.is_empty() {
+        if !self.ended && !self.text.is_empty() {
             let _ = write!(io::stderr(), "\r\x1b[2K{} · {}s", self.text, self.since.elapsed().as_secs());
             let _ = io::stderr().flush();
         }

@@ -224,6 +224,7 @@ pub fn open(
     Ok(Opened { study, ledger, user, store, lock, baseline, opening, contents, notes, found, inputs })
 }
 
+/// The triplet as it is, read against the files of a commit.
 pub fn spec_at(site: &Site, user: &UserRepo, text: &str, commit: ObjectId) -> Result<Spec, OpenError> {
     let folder = user.prefix(&site.dir).to_string_lossy().into_owned();
     let files = user.files(commit)?;

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -147,6 +147,11 @@ impl Keeper {
         Child::new(control, stdout, stderr).map_err(os("prepare a pipe"))
     }
 
+    /// A way to end the keeper from elsewhere, which does not keep it from ending by itself.
+    pub fn ender(&self) -> Ender {
+        Ender(Arc::downgrade(&self.link))
+    }
+
     /// Whether the keeper is still there.
     pub fn is_alive(&self) -> bool {
         let mut fds = [PollFd::new(&self.link.socket, PollFlags::empty())];
@@ -168,6 +173,19 @@ impl Keeper {
             }
         }
         Ok(Keeper { link: Arc::new(link) })
+    }
+}
+
+/// Ends a keeper with all its jobs: for whoever cannot wait until those who use it let go.
+#[derive(Debug, Clone)]
+pub struct Ender(Weak<Link>);
+
+impl Ender {
+    /// Does not wait; whoever waits for a job is told that it is gone.
+    pub fn end(&self) {
+        if let Some(link) = self.0.upgrade() {
+            let _ = shutdown(&link.socket, Shutdown::Both);
+        }
     }
 }
 

@@ -48,6 +48,6 @@ pub use child::{Child, Finished, Killer};
 pub use detach::{leave_terminal, start_detached};
 pub use enclose::INNER_USER;
 pub use job::{Containment, Ending, HeldBy, Holder, Job, Report, Stdin, Stream};
-pub use keeper::{Keeper, KeeperError};
+pub use keeper::{Ender, Keeper, KeeperError};
 pub use serve::{serve_stdin, serve_stdin_with};
 pub use view::{Fenced, File, Layer, Limits, Mount, Network, Sandbox, View};

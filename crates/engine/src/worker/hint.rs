@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use overnight_model::spec::{Input, Network};
+use overnight_model::spec::{Input, Network, Tier};
 
 use super::complaint::{Complaint, complaints};
 use super::place::Room;
@@ -19,25 +19,25 @@ const TAIL: usize = 64 * 1024;
 
 /// What the person can do about a failed command, read from what it printed.
 pub(super) fn hint(room: &Room, output: &[u8]) -> Option<String> {
-    let standard = room.shop.sandbox.standard()?;
     let evaluate = &room.shop.spec.evaluate;
+    let has_walls = room.shop.sandbox.tier() > Tier::None;
     let text = String::from_utf8_lossy(&output[output.len().saturating_sub(TAIL)..]);
-    let around = Around::new(room, standard);
+    let around = Around::new(room);
     complaints(&text).find_map(|complaint| {
         match complaint {
         Complaint::Missing(words) => words.iter().find_map(|word| around.missing(word)),
         Complaint::Denied(words) => words.iter().find_map(|word| around.denied(word)),
         Complaint::Module(name) => around.module(name),
-        Complaint::Network if evaluate.network == Network::None => Some(
+        Complaint::Network if evaluate.network == Network::None && has_walls => Some(
             "commands have no network: get what they need by `prepare = { run = \"…\", network = \"full\" }`, \
              or add `network = \"full\"` to [evaluate]"
                 .to_owned(),
         ),
-        Complaint::Tracing => Some(
+        Complaint::Tracing if has_walls => Some(
             "leaks cannot be looked for in the sandbox: add `env = { ASAN_OPTIONS = \"detect_leaks=0\" }` to [evaluate]"
                 .to_owned(),
         ),
-        Complaint::Network => None,
+        Complaint::Network | Complaint::Tracing => None,
     }
     })
 }
@@ -45,7 +45,8 @@ pub(super) fn hint(room: &Room, output: &[u8]) -> Option<String> {
 /// What the person has around the command.
 struct Around<'a> {
     room: &'a Room,
-    standard: &'a Standard,
+    /// Where commands see a root of their own.
+    standard: Option<&'a Standard>,
     checkout: &'a Path,
     /// Where commands run.
     folder: PathBuf,
@@ -53,7 +54,8 @@ struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    fn new(room: &'a Room, standard: &'a Standard) -> Around<'a> {
+    fn new(room: &'a Room) -> Around<'a> {
+        let standard = room.shop.sandbox.standard();
         let checkout = room.shop.user.workdir();
         let folder = checkout.join(&room.shop.spec.evaluate.folder);
         Around { room, standard, checkout, folder, tracked: OnceCell::new() }
@@ -178,7 +180,9 @@ impl<'a> Around<'a> {
     fn can_be_shown(&self, path: &Path) -> bool {
         let home = self.home();
         let is_too_much = path.parent().is_none() || home.starts_with(path) || self.checkout.starts_with(path);
-        !is_too_much && !self.standard.shows(path) && !is_secret(path, &home) && is_harmless(path)
+        // Elsewhere it is where it always was, if behind a fence.
+        let is_hidden = self.standard.is_some_and(|standard| !standard.shows(path));
+        !is_too_much && is_hidden && !is_secret(path, &home) && is_harmless(path)
     }
 
     fn inputs(&self) -> impl Iterator<Item = PathBuf> {

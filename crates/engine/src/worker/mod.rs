@@ -13,7 +13,9 @@ pub(crate) use capture::Capture;
 pub(crate) use kept::Kept;
 pub use place::{DISK_FLOOR, Room, free_bytes};
 pub(crate) use place::{Left, Order, Place, Ran, Role, describe};
+pub(crate) use score::nothing as score_nothing;
 pub use trial::HINT_MARK;
+pub(crate) use trial::{Done, guard as run_guard, run as run_trial};
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,6 +54,25 @@ pub struct Shop {
     pub names: Arc<Names>,
 }
 
+impl Shop {
+    /// A place for candidate code, and for a scorer where there is one.
+    pub(crate) fn spot(&self, number: u32) -> Spot {
+        Spot { place: self.place(Role::Candidate, number), booth: self.booth(number) }
+    }
+
+    /// A place for candidate code or an agent, where nobody sees what is hidden.
+    fn place(&self, role: Role, number: u32) -> Place {
+        Place::new(&self.dir, role, number, self.spec.evaluate.hidden.clone())
+    }
+
+    /// A place for the scorer, where there is one and no candidate code.
+    fn booth(&self, number: u32) -> Option<Place> {
+        self.spec.evaluate.score.as_ref()?;
+        let surface = self.spec.surface.paths().map(ToOwned::to_owned).collect();
+        Some(Place::new(&self.dir, Role::Scorer, number, surface))
+    }
+}
+
 /// This machine.
 pub struct Local {
     shop: Shop,
@@ -73,7 +94,7 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
-    fn tidy(&mut self, room: &Room) {
+    pub(crate) fn tidy(&mut self, room: &Room) {
         self.place.tidy(room);
         if let Some(booth) = &mut self.booth {
             booth.tidy(room);
@@ -129,8 +150,7 @@ impl Local {
 
     fn in_slot(&mut self, slot: Slot, work: impl FnOnce(&mut Spot, &Room) -> Message + Send + 'static) {
         if !self.slots.contains_key(&slot) {
-            let spot = Spot { place: self.place(Role::Candidate, slot.0), booth: self.booth(slot.0) };
-            let seat = self.seat(spot);
+            let seat = self.seat(self.shop.spot(slot.0));
             self.slots.insert(slot, seat);
         }
         self.slots[&slot].work(Box::new(work));
@@ -141,23 +161,11 @@ impl Local {
         let taken = |desk: &usize| self.sitting.values().any(|sitting| sitting == desk);
         let desk = (0..).find(|desk| !taken(desk)).unwrap_or(self.desks.len());
         if desk >= self.desks.len() {
-            let place = self.place(Role::Agent, self.desks.len() as u32);
+            let place = self.shop.place(Role::Agent, self.desks.len() as u32);
             self.desks.push(self.seat(Spot { place, booth: None }));
         }
         self.sitting.insert(experiment, desk);
         self.desks[desk].work(Box::new(work));
-    }
-
-    /// A place for candidate code or an agent, where nobody sees what is hidden.
-    fn place(&self, role: Role, number: u32) -> Place {
-        Place::new(&self.shop.dir, role, number, self.shop.spec.evaluate.hidden.clone())
-    }
-
-    /// A place for the scorer, where there is one and no candidate code.
-    fn booth(&self, number: u32) -> Option<Place> {
-        self.shop.spec.evaluate.score.as_ref()?;
-        let surface = self.shop.spec.surface.paths().map(ToOwned::to_owned).collect();
-        Some(Place::new(&self.shop.dir, Role::Scorer, number, surface))
     }
 
     fn seat(&self, spot: Spot) -> Seat {
@@ -270,14 +278,7 @@ impl Machine for Local {
     }
 
     fn stop(&mut self, hurry: bool) {
-        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
-        stops.agents = true;
-        stops.everything |= hurry;
-        for (kind, killer) in stops.running.values() {
-            if hurry || *kind == Kind::Agent {
-                killer.kill();
-            }
-        }
+        StopHandle(self.stops.clone()).stop(hurry);
     }
 
     fn commit_id(&self, plan: &CommitPlan) -> Result<CommitId, Fault> {
@@ -356,10 +357,22 @@ pub(crate) enum Trouble {
 }
 
 /// A worker's way to be stopped.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct StopHandle(Arc<Mutex<Stops>>);
 
 impl StopHandle {
+    /// Ends the agents, or in a hurry everything, and whatever is started after that.
+    pub(crate) fn stop(&self, hurry: bool) {
+        let mut stops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stops.agents = true;
+        stops.everything |= hurry;
+        for (kind, killer) in stops.running.values() {
+            if hurry || *kind == Kind::Agent {
+                killer.kill();
+            }
+        }
+    }
+
     /// Registers a child; it is killed at once when the stop came first. The guard takes it off the list again.
     pub(crate) fn register(&self, kind: Kind, killer: Killer) -> Registered {
         let mut stops = self.0.lock().unwrap_or_else(PoisonError::into_inner);

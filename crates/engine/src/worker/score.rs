@@ -77,6 +77,14 @@ pub(super) fn score(
     Ok(Done { measurement, output, scorer_output: Some(scorer_output) })
 }
 
+/// Scores an empty folder of artifacts, as one leaves that does nothing; `None` without a scorer.
+pub(crate) fn nothing(spot: &mut Spot, room: &Room, seed: Seed) -> Result<Option<Scored>, Trouble> {
+    let (Some(scorer), Some(booth)) = (&room.shop.spec.evaluate.score, &mut spot.booth) else { return Ok(None) };
+    as_new(booth, room)?;
+    let (scored, ..) = run_scorer(booth, room, seed, scorer)?;
+    Ok(Some(scored))
+}
+
 /// What became of the artifacts in a place.
 enum TakenOver {
     Whole,

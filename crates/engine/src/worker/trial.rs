@@ -21,10 +21,10 @@ pub(super) const METRICS_FILE: &str = "metrics.json";
 pub const HINT_MARK: &str = "overnight: ";
 
 /// A trial that came to its end, with what was printed in it.
-pub(super) struct Done {
-    pub(super) measurement: Measurement,
-    pub(super) output: Option<Captured>,
-    pub(super) scorer_output: Option<Captured>,
+pub(crate) struct Done {
+    pub(crate) measurement: Measurement,
+    pub(crate) output: Option<Captured>,
+    pub(crate) scorer_output: Option<Captured>,
 }
 
 /// How `run` ended, and what it said.
@@ -36,7 +36,7 @@ pub(super) struct Said {
 }
 
 /// Runs the evaluation once.
-pub(super) fn run(
+pub(crate) fn run(
     spot: &mut Spot,
     room: &Room,
     seed: Seed,
@@ -110,7 +110,7 @@ pub(super) fn run_candidate(place: &mut Place, room: &Room, seed: Seed, contents
 }
 
 /// Runs a guard's command; only its exit code counts.
-pub(super) fn guard(
+pub(crate) fn guard(
     place: &mut Place,
     room: &Room,
     command: &str,

@@ -23,6 +23,13 @@ impl UserRepo {
     /// HEAD itself. Untracked files are left out; an edited file goes in with its raw bytes, an edited
     /// LFS file too.
     pub fn snapshot(&self, message: &str, at: i64) -> Result<ObjectId, GitError> {
+        let (commit, objects) = self.snapshot_objects(message, at)?;
+        self.write_durably(&objects)?;
+        Ok(commit)
+    }
+
+    /// The same commit, and the objects of it that HEAD does not hold; nothing is written.
+    pub(super) fn snapshot_objects(&self, message: &str, at: i64) -> Result<(ObjectId, Vec<Object>), GitError> {
         let repo = self.local();
         let head = self.head()?;
         let checkout = Checkout::read(self, &repo)?;
@@ -45,7 +52,7 @@ impl UserRepo {
         }
         let tree = root.write(&mut objects)?;
         if tree == tree::of_commit(&repo, head)? {
-            return Ok(head);
+            return Ok((head, Vec::new()));
         }
         // What HEAD holds is the user's and stays where it is.
         let mut known = HashSet::new();
@@ -59,8 +66,7 @@ impl UserRepo {
         let id = commit.id;
         objects.push(commit);
         objects.retain(|object| known.insert(object.id));
-        self.write_durably(&objects)?;
-        Ok(id)
+        Ok((id, objects))
     }
 
     /// A path's mode and id from what is on disk; `None` where nothing git can hold is there.

@@ -72,6 +72,18 @@ impl Store {
         Ok(objects.last().expect("a plan ends with its commit").id)
     }
 
+    /// The user's working tree as a commit of the store's own; the user's repository gets nothing of it.
+    pub fn take_worktree(&self, user: &UserRepo, at: i64) -> Result<ObjectId, GitError> {
+        let (commit, objects) = user.snapshot_objects("overnight: the working tree", at)?;
+        object::write_loose(&self.objects_dir(), &objects, Durability::Cached)?;
+        Ok(commit)
+    }
+
+    /// The user's repository, with this store's objects beside its own: for reading commits of either.
+    pub fn beside(&self, user: &UserRepo) -> UserRepo {
+        user.reading(self.repo.read().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
     /// The commit that a plan makes, without making it.
     pub fn id_of(&self, plan: &CommitPlan) -> Result<ObjectId, GitError> {
         let objects = plan.objects(&self.local())?;

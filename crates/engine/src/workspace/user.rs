@@ -112,6 +112,11 @@ impl UserRepo {
         &self.repo
     }
 
+    /// The same checkout, with objects read through another repository that borrows this one's.
+    pub(super) fn reading(&self, repo: gix::ThreadSafeRepository) -> UserRepo {
+        UserRepo { repo, ..self.clone() }
+    }
+
     pub(super) fn git_dir(&self) -> &Path {
         &self.git_dir
     }

@@ -134,7 +134,7 @@ impl Study {
     }
 
     /// Why a trial gave no number that can be compared.
-    pub(super) fn broken(&self, measurement: &Measurement) -> Option<(Verdict, Reason)> {
+    pub fn broken(&self, measurement: &Measurement) -> Option<(Verdict, Reason)> {
         match &measurement.ending {
             Ending::Exited { code: 0 } => {}
             ending @ Ending::TimedOut { .. } => {
@@ -186,7 +186,7 @@ impl Study {
     }
 
     /// A number that a guard needs and the trial did not give.
-    pub(super) fn missing_number(&self, measurement: &Measurement) -> Option<(Verdict, Reason)> {
+    pub fn missing_number(&self, measurement: &Measurement) -> Option<(Verdict, Reason)> {
         let names = self.spec.guards.iter().filter_map(|guard| match &guard.check {
             Check::Number { metric, .. } => Some(metric),
             Check::Run(_) => None,

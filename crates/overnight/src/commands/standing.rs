@@ -3,9 +3,10 @@
 use std::fs;
 
 use overnight_engine::ledger::Reader;
-use overnight_engine::load::{self, Problems, Site, Tree, Triplet};
+use overnight_engine::load::{Problems, Site};
 use overnight_engine::lock::{Holder, Lock};
-use overnight_engine::workspace::{FileKind, GitError, ObjectId, TreeFile, UserRepo, oid};
+use overnight_engine::open::{OpenError, spec_at};
+use overnight_engine::workspace::{GitError, UserRepo, oid};
 use overnight_model::BlobId;
 use overnight_model::spec::Spec;
 use overnight_model::study::Summary;
@@ -59,32 +60,15 @@ impl Standing {
             Some(text) => {
                 let baseline = summary.as_ref().and_then(|summary| summary.baseline.as_ref());
                 let from = baseline.map_or_else(|| user.head(), |level| oid(&level.commit))?;
-                match read(&site, &user, &text, from)? {
+                match spec_at(&site, &user, &text, from) {
                     Ok(spec) => Paper::Sound(Box::new(spec)),
-                    Err(problems) => Paper::Problems(problems),
+                    Err(OpenError::Problems(problems)) => Paper::Problems(problems),
+                    Err(error) => return Err(error.into()),
                 }
             }
         };
         Ok(Standing { site, paper, checked, summary, holder })
     }
-}
-
-/// The triplet as a run would read it.
-fn read(site: &Site, user: &UserRepo, text: &str, commit: ObjectId) -> Outcome<Result<Spec, Problems>> {
-    let folder = user.prefix(&site.dir).to_string_lossy().into_owned();
-    let files = user.files(commit)?;
-    let regular = files.iter().filter(|file| matches!(file.kind, FileKind::File | FileKind::Executable));
-    let inside = |file: &TreeFile| Some(file.path.strip_prefix(&folder).ok()?.to_str()?.to_owned());
-    let tracked: Vec<String> = regular.filter_map(inside).collect();
-    let exists = |path: &str| site.dir.join(path).exists();
-    let names = |folder: &str| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-    };
-    let (home, name) = (load::home(), site.triplet_name());
-    let triplet = Triplet { file: &name, text, study: &site.study, folder: &folder };
-    let tree = Tree { tracked: &tracked, exists: &exists, names: &names, dir: &site.dir, home: home.as_deref() };
-    Ok(load::parse(&triplet, &tree))
 }
 
 /// `check` leaves a note of the triplet that it went through with.

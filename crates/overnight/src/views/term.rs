@@ -14,6 +14,7 @@ use overnight_model::{CommitId, ExperimentId, Goal, Timestamp, Verdict};
 pub(crate) fn trust(assurance: &str, sandbox: &str, seeds: u32) -> String {
     let seeds = match seeds {
         0 => "no repeats yet".to_owned(),
+        1 => "1 seed".to_owned(),
         seeds => format!("{seeds} seeds"),
     };
     format!("trust: {assurance} · sandbox {sandbox} · {seeds} · no holdout")

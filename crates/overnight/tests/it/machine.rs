@@ -41,11 +41,6 @@ fn without_a_sandbox_nothing_is_claimed() {
     ran.says("tier       none").says("the network            not held, not claimed (there is no sandbox)");
 }
 
-#[test]
-fn a_plain_check_points_to_the_one_that_there_is() {
-    Repo::empty().overnight(&["check"]).ended(2).says("not yet supported").says("overnight check --machine");
-}
-
 #[track_caller]
 fn assert_stands(ran: &Ran) {
     assert_eq!(ran.code, Some(0), "{ran}");

@@ -8,6 +8,7 @@ mod support;
 mod agent;
 mod attacks;
 mod bare;
+mod check;
 mod contract;
 mod disk;
 mod docs;

@@ -1,4 +1,4 @@
-//! `overnight check`: what this machine enforces, found by trying to break out.
+//! `overnight check --machine`: what this machine enforces, found by trying to break out.
 
 use overnight_engine::dispatch::Fault;
 use overnight_engine::process::Keeper;
@@ -7,16 +7,12 @@ use overnight_engine::{clock::Stopwatch, process::attack};
 use overnight_model::spec::Layer;
 use serde_json::json;
 
-use super::scratch::Scratch;
-use crate::args::{Attack, Check, Place};
+use crate::args::{Attack, Check};
+use crate::commands::scratch::Scratch;
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
 
-pub(crate) fn check(_place: &Place, args: &Check) -> Outcome<Exit> {
-    if !args.machine {
-        return Err(CliError::usage("checking a study is not yet supported")
-            .hint("`overnight check --machine` says what this machine enforces"));
-    }
+pub(super) fn check(args: &Check) -> Outcome<Exit> {
     // The keeper comes first: it is forked before there is any thread.
     let keeper = Keeper::fork().map_err(|error| CliError::from(Fault::from(error)))?;
     let scratch = Scratch::make()?;

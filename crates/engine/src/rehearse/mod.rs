@@ -1,0 +1,249 @@
+//! A trial outside the loop: without lock, ledger or branch, on the working tree as it is.
+//!
+//! What is measured lies in a scratch store that borrows the user's objects; the user's repository is only read.
+
+mod folder;
+
+use std::sync::Arc;
+
+use overnight_model::event::Loss;
+use overnight_model::measure::Usage;
+use overnight_model::proposal::Contents;
+use overnight_model::scoring::Scored;
+use overnight_model::spec::{Spec, Tier};
+use overnight_model::{Ending, Measurement, Seed};
+use thiserror::Error;
+
+use crate::clock;
+use crate::dispatch::{Captured, Fault};
+use crate::load::{self, Site};
+use crate::open::{OpenError, spec_at, state_pattern};
+use crate::process::Keeper;
+use crate::sandbox::{self, Found, Sandbox, SetUpError, Wanted, fingerprint_inputs};
+use crate::worker::{self, Done, HINT_MARK, Kept, Room, Shop, Spot, StopHandle, Trouble};
+use crate::workspace::{Dirty, GitError, Names, ObjectId, Store, UserRepo};
+use folder::Folder;
+
+/// A machine that goes to sleep again and again is not one to measure on.
+const SUSPENSIONS: u32 = 3;
+
+/// What is to be measured: a tree, and the triplet that says how.
+pub struct Subject {
+    pub spec: Spec,
+    /// The surface as it is in the tree.
+    pub surface: Contents,
+    /// The user's repository.
+    pub user: UserRepo,
+    /// The text of the triplet.
+    pub triplet: String,
+    /// Files that differ from the last commit.
+    pub dirty: Vec<Dirty>,
+    site: Site,
+    commit: ObjectId,
+    /// The repository with the commit in it.
+    source: UserRepo,
+    folder: Folder,
+}
+
+impl Subject {
+    /// The working tree: every tracked file as it lies in the checkout.
+    pub fn worktree(site: &Site) -> Result<Subject, OpenError> {
+        let user = UserRepo::discover(&site.dir)?;
+        let triplet = std::fs::read_to_string(&site.triplet)
+            .map_err(|source| OpenError::Triplet { path: site.triplet.clone(), source })?;
+        let folder = Folder::make(site)?;
+        let store = Store::open_or_init(&folder.path().join("store.git"), &user)?;
+        let commit = store.take_worktree(&user, clock::now().0 / 1000)?;
+        let source = store.beside(&user);
+        let spec = spec_at(site, &source, &triplet, commit)?;
+        // Not before the triplet is known to be one: a slip in it leaves nothing behind.
+        user.exclude(&state_pattern(&user, site))?;
+        let surface = spec.surface.paths().map(|path| Ok((path.to_owned(), source.read(commit, path)?)));
+        let surface = Contents(surface.collect::<Result<_, GitError>>()?);
+        let dirty = user.dirty()?;
+        Ok(Subject { spec, surface, user, triplet, dirty, site: site.clone(), commit, source, folder })
+    }
+
+    /// Every tracked file, by its path from the top of the repository.
+    pub fn files(&self) -> Result<Vec<String>, GitError> {
+        let files = self.source.files(self.commit)?;
+        Ok(files.into_iter().filter_map(|file| file.path.to_str().map(ToOwned::to_owned)).collect())
+    }
+
+    /// A tracked file as it is in the tree.
+    pub fn read(&self, path: &str) -> Result<Vec<u8>, GitError> {
+        self.source.read(self.commit, path)
+    }
+
+    /// What this machine enforces, or the tier that was asked for.
+    pub fn find(&self, keeper: &Keeper, tier: Option<Tier>) -> Found {
+        sandbox::find(keeper, self.folder.path(), self.spec.sandbox.layer, tier)
+    }
+}
+
+#[derive(Debug, Error)]
+pub enum RehearseError {
+    #[error("stopped by a person")]
+    Interrupted,
+    #[error("the engine could not run it: {what}")]
+    Lost { what: String },
+    #[error("could not look at an input")]
+    Inputs(#[source] std::io::Error),
+    #[error(transparent)]
+    SetUp(#[from] SetUpError),
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+/// One trial, with what was printed in it.
+pub struct Rehearsed {
+    pub measurement: Measurement,
+    /// What `run` printed.
+    pub output: String,
+    /// What the scorer printed, where it was run.
+    pub scorer_output: Option<String>,
+    /// What a failed command misses, and the line to add.
+    pub hint: Option<String>,
+}
+
+/// How a guard's command ended.
+pub struct Guarded {
+    pub ending: Ending,
+    pub usage: Usage,
+    pub output: String,
+    pub hint: Option<String>,
+}
+
+/// A place where trials of one subject are run, one after another, each in a sandbox as new.
+pub struct Bench {
+    spot: Spot,
+    room: Room,
+    /// Gone last: everything above works in it.
+    _folder: Folder,
+}
+
+/// Stops whatever runs on a bench, from any thread.
+#[derive(Clone)]
+pub struct Stopper(StopHandle);
+
+impl Stopper {
+    /// Kills what runs, and whatever is started after that.
+    pub fn stop(&self) {
+        self.0.stop(true);
+    }
+}
+
+impl Bench {
+    /// Makes the sandbox of a subject, `prepare` included; `say` tells a person what takes long.
+    pub fn open(subject: Subject, keeper: Keeper, found: &Found, say: &dyn Fn(&str)) -> Result<Bench, RehearseError> {
+        let Subject { spec, surface, site, commit, source, folder, .. } = subject;
+        let names = Names::of(&source.files(commit).map_err(Fault::from)?);
+        let (environment, home) = (load::allowed_environment(), load::home());
+        let inputs = fingerprint_inputs(&spec, &site.dir, home.as_deref()).map_err(RehearseError::Inputs)?;
+        let dir = folder.path().to_owned();
+        let wanted = Wanted {
+            spec: &spec,
+            dir: &dir,
+            checkout: source.workdir(),
+            triplet_dir: &site.dir,
+            home: home.as_deref(),
+            environment: &environment,
+            // What a slot of the night may use is what a trial here may use.
+            slots: spec.slots,
+            executables: names.executables(),
+            inputs_fingerprint: inputs.clone(),
+        };
+        let walls = Sandbox::set_up(found, &wanted, (&source, commit), &keeper, &surface, say)?;
+        let kept = Arc::new(Kept::new(dir.join("artifacts")));
+        let shop = Shop {
+            keeper,
+            spec: Arc::new(spec),
+            dir,
+            user: source,
+            triplet_dir: site.dir,
+            baseline: commit,
+            environment,
+            sandbox: Arc::new(walls),
+            inputs,
+            names: Arc::new(names),
+        };
+        let spot = shop.spot(0);
+        Ok(Bench { spot, room: Room { shop, stops: StopHandle::default(), kept }, _folder: folder })
+    }
+
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.room.stops.clone())
+    }
+
+    /// One full evaluation of these contents with this seed.
+    pub fn trial(&mut self, contents: &Contents, seed: Seed) -> Result<Rehearsed, RehearseError> {
+        let done = self.again_after_sleep(|spot, room| worker::run_trial(spot, room, seed, contents, None))?;
+        let Done { measurement, output, scorer_output } = done;
+        let (output, hint) = text_and_hint(output);
+        let (scorer_output, scorer_hint) = match scorer_output {
+            None => (None, None),
+            Some(said) => {
+                let (text, hint) = text_and_hint(Some(said));
+                (Some(text), hint)
+            }
+        };
+        Ok(Rehearsed { measurement, output, scorer_output, hint: scorer_hint.or(hint) })
+    }
+
+    /// What the scorer makes of an empty folder of artifacts; `None` without a scorer.
+    pub fn score_nothing(&mut self, seed: Seed) -> Result<Option<Scored>, RehearseError> {
+        self.again_after_sleep(|spot, room| worker::score_nothing(spot, room, seed))
+    }
+
+    /// A guard's command on these contents.
+    pub fn guard(&mut self, command: &str, contents: &Contents) -> Result<Guarded, RehearseError> {
+        let (ending, usage, output) =
+            self.again_after_sleep(|spot, room| worker::run_guard(&mut spot.place, room, command, contents))?;
+        let (output, hint) = text_and_hint(output);
+        Ok(Guarded { ending, usage, output, hint })
+    }
+
+    fn again_after_sleep<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Spot, &Room) -> Result<T, Trouble>,
+    ) -> Result<T, RehearseError> {
+        for _ in 0..SUSPENSIONS {
+            let outcome = work(&mut self.spot, &self.room);
+            self.spot.tidy(&self.room);
+            return match outcome {
+                Ok(value) => Ok(value),
+                Err(Trouble::Loss(Loss::Suspended)) => continue,
+                Err(Trouble::Loss(Loss::Interrupted)) => Err(RehearseError::Interrupted),
+                Err(Trouble::Loss(Loss::Fault { what })) => Err(RehearseError::Lost { what }),
+                Err(Trouble::Fault(fault)) => Err(fault.into()),
+            };
+        }
+        Err(RehearseError::Lost { what: "the machine was put to sleep again and again".to_owned() })
+    }
+}
+
+/// What was printed, and the line that the engine added to it, apart.
+fn text_and_hint(output: Option<Captured>) -> (String, Option<String>) {
+    let text = output.map_or_else(String::new, |output| String::from_utf8_lossy(&output.kept).into_owned());
+    let last = text.lines().last().and_then(|line| line.strip_prefix(HINT_MARK)).map(ToOwned::to_owned);
+    match last {
+        None => (text, None),
+        Some(hint) => {
+            let kept = text.trim_end().len() - HINT_MARK.len() - hint.trim_end().len();
+            (text[..kept].to_owned(), Some(hint))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_engine_added_is_not_taken_for_output() {
+        let said = |text: &str| text_and_hint(Some(Captured { kept: text.into(), bytes: text.len() as u64 }));
+        assert_eq!(said("a\novernight: add b\n"), ("a\n".to_owned(), Some("add b".to_owned())));
+        assert_eq!(said("a\n"), ("a\n".to_owned(), None));
+        assert_eq!(text_and_hint(None), (String::new(), None));
+    }
+}

@@ -1,0 +1,151 @@
+//! What can be said before anything runs: the tree, the machine, the surface.
+
+use std::path::Path;
+
+use overnight_engine::load::Site;
+use overnight_engine::lock::Lock;
+use overnight_engine::rehearse::Subject;
+use overnight_model::spec::{AgentKind, Tier};
+use overnight_model::tuner;
+
+use super::look;
+use super::report::{Finding, Level};
+use super::study::{Sequence, Step};
+use crate::error::CliError;
+use crate::views::term;
+
+/// No program that reads a seed is longer.
+const LONGEST_PROGRAM: usize = 1 << 20;
+/// Enough files to find where a seed is read, and few enough to read them all in a moment.
+const MOST_FILES: usize = 1000;
+
+/// Where the seed is named in tracked files, and the line that would set it.
+#[derive(Default)]
+pub(super) struct SeedLook {
+    pub(super) named: Option<String>,
+    pub(super) line: String,
+}
+
+/// What is measured, and whether a night would begin from it.
+pub(super) fn tree(sequence: &mut Sequence, site: &Site, subject: &Subject) {
+    let folder = subject.user.prefix(&site.dir);
+    let unlocked = [folder.join(site.triplet_name()), folder.join(&subject.spec.program)];
+    let mut dirty: Vec<&Path> = subject.dirty.iter().map(|file| file.path.as_path()).collect();
+    dirty.retain(|path| !unlocked.iter().any(|free| free == path));
+    let shown = dirty.iter().take(3).map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ");
+    let more = if dirty.len() > 3 { format!(" and {} more", dirty.len() - 3) } else { String::new() };
+    sequence.report.dirty = dirty.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    sequence.add(match dirty.len() {
+        0 => Finding::ok("tree", "every tracked file is as it was committed"),
+        n => {
+            let verb = if n == 1 { "differs" } else { "differ" };
+            let finding = Finding::new("tree", Level::Note, format!("{shown}{more} {verb} from the last commit"));
+            finding.next(match sequence.begun {
+                false => "commit, or let the night begin from it: overnight run --snapshot",
+                true => "the study goes on from its own baseline: commit, or put it back with `git restore`",
+            })
+        }
+    });
+    let holder = Lock::holder(subject.user.common_dir(), &site.study);
+    if let Some(holder) = &holder {
+        let what = format!("`{}` is going on as process {}: times and noise are disturbed", holder.what, holder.pid);
+        sequence.add(Finding::new("tree", Level::Note, what).next("check again when it is over"));
+    } else if let Err(error) = subject.user.refuse_for(&site.study) {
+        let error = CliError::from(error);
+        let finding = Finding::new("tree", Level::Refused, error.message.clone());
+        sequence.add(finding.next(error.hint.unwrap_or_else(|| "mend the repository".to_owned())));
+    }
+}
+
+/// What this machine enforces, and whether that is enough for tonight.
+pub(super) fn machine(sequence: &mut Sequence) -> Step {
+    let (tier, min) = (sequence.found.tier, sequence.spec.sandbox.min);
+    sequence.report.sandbox = Some(tier.name());
+    let line = term::tier_line(tier).to_owned();
+    let asked = sequence.sandbox;
+    if let Some(wanted) = asked.filter(|wanted| tier < *wanted) {
+        let what = format!("this machine gives the sandbox `{}`, not `{}`", tier.name(), wanted.name());
+        let next = format!("leave out --sandbox, or accept it: --sandbox {}", tier.name());
+        return Err(sequence.fail(Finding::new("machine", Level::Refused, what).next(next)));
+    }
+    let is_models = sequence.spec.agent.kind != AgentKind::Tuner;
+    let finding = match (is_models && tier < min, tier >= Tier::Standard) {
+        (true, _) if asked == Some(tier) => {
+            let what = format!("{line}; what a model wrote needs `{}`", min.name());
+            Finding::new("machine", Level::Warn, what)
+                .next(format!("tonight it has to be accepted by name, too: `overnight run --sandbox {}`", tier.name()))
+        }
+        (true, _) => {
+            let what = format!("{line}; what a model wrote needs `{}`", min.name());
+            Finding::new("machine", Level::Refused, what).next(format!(
+                "`overnight check --machine` says why; to accept it: `overnight run --sandbox {}`",
+                tier.name()
+            ))
+        }
+        (false, true) => Finding::ok("machine", line),
+        (false, false) => Finding::new("machine", Level::Note, line).next(match asked {
+            Some(_) => "leave out --sandbox for the strongest that this machine has",
+            None => "`overnight check --machine` says what would raise it",
+        }),
+    };
+    sequence.add(finding);
+    Ok(())
+}
+
+/// Whether the surface is what agents should change, and nothing more.
+pub(super) fn surface(sequence: &mut Sequence, subject: &Subject) -> Step {
+    sequence.seed = seed_look(subject);
+    let spec = &sequence.spec;
+    let names = spec.surface.paths().take(3).collect::<Vec<_>>().join(", ");
+    let more = spec.surface.files.len().saturating_sub(3);
+    let names = if more > 0 { format!("{names} and {more} more") } else { names };
+    let trespasses = look::trespasses(spec, &subject.surface);
+    let numbers = numbers_to_tune(subject);
+    if spec.agent.kind == AgentKind::Tuner && numbers == 0 {
+        let what = format!("{names}: the tuner finds no number to tune in it, so there is nothing to try");
+        let next = "name a surface with numbers in it, or another agent: [agent] use = \"command\"";
+        return Err(sequence.fail(Finding::new("surface", Level::Fail, what).next(next)));
+    }
+    let tunable = match spec.agent.kind {
+        AgentKind::Tuner if numbers == 1 => " has 1 number to tune".to_owned(),
+        AgentKind::Tuner => format!(" has {numbers} numbers to tune"),
+        AgentKind::Command(_) => String::new(),
+    };
+    let finding = match trespasses.as_slice() {
+        [] => Finding::ok("surface", format!("{names}{tunable}; nothing in it looks like part of the evaluation")),
+        found => {
+            let told: Vec<String> =
+                found.iter().take(3).map(|one| format!("{}:{} {}", one.path, one.line, one.what)).collect();
+            let finding = Finding::new("surface", Level::Warn, format!("{}: agents may change that", told.join(", ")));
+            finding.next(match spec.evaluate.score {
+                None => "move it into a locked file that calls the surface, or leave it to a `score` command",
+                Some(_) => "move it into a locked file that calls the surface",
+            })
+        }
+    };
+    sequence.add(finding);
+    Ok(())
+}
+
+fn numbers_to_tune(subject: &Subject) -> usize {
+    let files = &subject.spec.surface.files;
+    let count = |file: &overnight_model::spec::SurfaceFile| {
+        let bytes = subject.surface.get(&file.path)?;
+        let range = overnight_model::proposal::editable(&file.part, bytes)?;
+        Some(tuner::literals(&String::from_utf8_lossy(&bytes[range])).len())
+    };
+    files.iter().filter_map(count).sum()
+}
+
+fn seed_look(subject: &Subject) -> SeedLook {
+    let tracked = subject.files().unwrap_or_default();
+    let text = |path: &str| subject.read(path).ok().filter(|bytes| bytes.len() <= LONGEST_PROGRAM);
+    let programs: Vec<&str> = look::programs(&subject.spec, &tracked).collect();
+    let line = programs.first().map_or_else(String::new, |path| {
+        look::seed_line(path, &String::from_utf8_lossy(&text(path).unwrap_or_default()))
+    });
+    // The programs first: a text that only speaks of seeds is not what reads them.
+    let others = tracked.iter().map(String::as_str).filter(|path| !path.ends_with(".md")).take(MOST_FILES);
+    let named = programs.iter().copied().chain(others).find_map(|path| look::names_seed(path, &text(path)?));
+    SeedLook { named, line }
+}

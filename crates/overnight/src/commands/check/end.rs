@@ -1,0 +1,150 @@
+//! What follows from it all: the night, the trust, and what to fix first.
+
+use overnight_model::forecast::{Forecast, PROMISING_PERCENT, Prospect};
+use overnight_model::judge::Noise;
+use overnight_model::spec::{AgentKind, Assurance, Spec, Tier};
+use overnight_model::{Millis, Score};
+
+use super::report::{Finding, Level, Report};
+use super::screen::{WIDTH, wrapped};
+use super::study::Sequence;
+use super::trials::{Measured, rough, tidy};
+use crate::ui::printable;
+use crate::views::term;
+
+/// A night, where nothing says how long it is.
+const NIGHT: Millis = Millis::seconds(8 * 3600);
+/// The noise is known at least as well as this once a night has measured its baseline.
+const LEAST_DEGREES: u32 = 2;
+
+/// Noise that hides gains of half the level hides all there are.
+const SWAMPED: f64 = 0.5;
+
+/// What a night buys.
+pub(super) fn night(sequence: &mut Sequence, measured: &Measured) {
+    let spec = &sequence.spec;
+    let wall = spec.limits.night.wall.unwrap_or(NIGHT);
+    let noise = match measured.repeats.noise {
+        Noise::Noisy { sd, degrees } => Noise::Noisy { sd, degrees: degrees.max(LEAST_DEGREES) },
+        known => known,
+    };
+    let prospect = Prospect {
+        wall,
+        trial: measured.trial,
+        slots: spec.slots,
+        experiments: spec.limits.night.experiments,
+        noise,
+        min_gain: spec.metric.min_gain.map_or(0.0, Score::get),
+    };
+    let forecast = prospect.forecast();
+    let finding = described(spec, measured, wall, &forecast);
+    sequence.report.night = Some((wall.as_secs(), forecast));
+    sequence.add(finding);
+}
+
+fn described(spec: &Spec, measured: &Measured, wall: Millis, forecast: &Forecast) -> Finding {
+    let Forecast { trials, experiments, trials_per_keep, smallest_gain } = *forecast;
+    let slots = if spec.slots == 1 { String::new() } else { format!(" in {} slots", spec.slots) };
+    let gain = match smallest_gain {
+        None => "smallest sure gain unknown".to_owned(),
+        Some(0.0) => "any gain is sure".to_owned(),
+        Some(gain) => {
+            let mean = measured.repeats.tally.mean().filter(|mean| *mean != 0.0);
+            let share = mean.map_or_else(String::new, |mean| format!(" ({} %)", rough(gain / mean.abs() * 100.0)));
+            format!("smallest sure gain {}{share}", rough(gain))
+        }
+    };
+    let agent = match spec.agent.kind {
+        AgentKind::Tuner => "",
+        AgentKind::Command(_) => ", an agent that keeps up",
+    };
+    let what = format!(
+        "{wall} = {} trials: about {} experiments, each keep tested {trials_per_keep} times; {gain}; \
+         assumes {} a trial{slots}, {PROMISING_PERCENT} % of ideas run again{agent}",
+        count(trials),
+        count(experiments),
+        tidy(measured.trial),
+    );
+    let mean = measured.repeats.tally.mean().map_or(0.0, f64::abs);
+    let is_swamped = smallest_gain.is_some_and(|gain| mean > 0.0 && gain > mean * SWAMPED)
+        && measured.repeats.noise != Noise::Deterministic;
+    match experiments {
+        _ if is_swamped => Finding::new("night", Level::Warn, what).next(
+            "let `run` average over more of whatever varies (cases, seeds, repeats), so that its number moves less",
+        ),
+        0 => Finding::new("night", Level::Warn, what).next("raise `wall` in [limits], or lower `budget` in [evaluate]"),
+        _ => Finding::ok("night", what),
+    }
+}
+
+/// How far the number can be trusted, and what would raise it.
+pub(super) fn trust(sequence: &mut Sequence, measured: &Measured) {
+    let (spec, tier) = (&sequence.spec, sequence.found.tier);
+    let line = term::trust(spec.evaluate.assurance().name(), tier.name(), measured.repeats.seeds);
+    let what = line.strip_prefix("trust: ").unwrap_or(&line).to_owned();
+    let raise = match spec.evaluate.assurance() {
+        Assurance::Cooperative => Some(
+            "candidate code says its own number; a locked `score` in [evaluate] that reads what `run` leaves in \
+             $OVERNIGHT_OUT makes it `separated`",
+        ),
+        Assurance::Separated if tier == Tier::None => {
+            Some("separated by process and folder only: a machine with a sandbox raises it")
+        }
+        Assurance::Separated if spec.evaluate.hidden.is_empty() => {
+            Some("name the scorer and its labels in `hidden`, so that candidates cannot read them")
+        }
+        Assurance::Separated => None,
+    };
+    let level = if raise.is_some() { Level::Note } else { Level::Ok };
+    let finding = Finding::new("trust", level, what);
+    sequence.add(match raise {
+        Some(raise) => finding.next(raise),
+        None => finding,
+    });
+}
+
+/// The one thing to do now.
+pub(super) fn last_lines(report: &Report, begun: bool, sandbox: Option<Tier>) -> Vec<String> {
+    let snapshot = if report.dirty.is_empty() || begun { "" } else { " --snapshot" };
+    let sandbox = sandbox.map_or_else(String::new, |tier| format!(" --sandbox {}", tier.name()));
+    let run = format!("overnight run{snapshot}{sandbox}");
+    let first = report.first();
+    let topic = first.map_or("", |finding| finding.topic);
+    match report.worst() {
+        Level::Fail | Level::Refused => vec![format!("not ready: mend `{topic}` as it says above, then check again")],
+        Level::Ok | Level::Note => vec![format!("ready: {run}")],
+        Level::Warn => {
+            let next = first.and_then(|finding| finding.next.as_deref()).unwrap_or("");
+            let mut lines = vec![format!("ready: {run}")];
+            lines.extend(wrapped(&printable(&format!("but first ({topic}): {next}")), WIDTH));
+            lines
+        }
+    }
+}
+
+/// A count as people say it: exact while small.
+fn count(n: u64) -> String {
+    if n < 1000 {
+        return n.to_string();
+    }
+    let unit = 10u64.pow(n.ilog10() - 1);
+    let digits = (n / unit * unit).to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_exact_while_they_are_small() {
+        assert_eq!([7, 999, 1234, 261_818].map(count), ["7", "999", "1,200", "260,000"]);
+    }
+}

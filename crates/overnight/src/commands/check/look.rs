@@ -1,0 +1,200 @@
+//! What can be told by reading: whether the surface does the evaluation's work, and where the seed is read.
+
+use std::path::Path;
+
+use overnight_model::proposal::{Contents, editable};
+use overnight_model::spec::{Assurance, Spec};
+
+/// Something in the surface that agents should not be able to change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trespass {
+    pub(super) path: String,
+    pub(super) line: usize,
+    pub(super) what: String,
+}
+
+/// Marks of an evaluation, and what they do there.
+const MARKS: [(&str, &[&str]); 4] = [
+    (
+        "splits the data",
+        &["train_test_split(", "random_split(", "kfold(", "val_split", "test_split", "validation_split"],
+    ),
+    (
+        "loads the data",
+        &["read_csv(", "read_parquet(", "load_dataset(", "np.load(", "fetch_openml(", "np.loadtxt(", "readfilesync("],
+    ),
+    ("computes the score", &["def evaluate", "def score", "def accuracy", "fn evaluate", "function evaluate"]),
+    ("holds tests", &["def test_", "import unittest", "import pytest", "#[test]"]),
+];
+
+/// Ways to say a number.
+const PRINTS: [&str; 10] =
+    ["print", "echo", "console.log", "console.info", "puts ", "cout", "log(", "write", "dump", "overnight_metrics"];
+
+/// Each kind of trespass once, where it comes first.
+pub(super) fn trespasses(spec: &Spec, surface: &Contents) -> Vec<Trespass> {
+    let says_its_own = spec.evaluate.assurance() == Assurance::Cooperative;
+    let mut found: Vec<Trespass> = Vec::new();
+    for file in &spec.surface.files {
+        let bytes = surface.get(&file.path).unwrap_or_default();
+        let Some(range) = editable(&file.part, bytes) else { continue };
+        let first = bytes[..range.start].split(|byte| *byte == b'\n').count();
+        let text = String::from_utf8_lossy(&bytes[range]).into_owned();
+        for (n, line) in text.lines().enumerate().filter(|(_, line)| !is_comment(line)) {
+            let lower = line.to_lowercase();
+            let own = (says_its_own && prints(&lower, &spec.metric.name.to_lowercase()))
+                .then(|| format!("prints `{}` itself", spec.metric.name));
+            let marks = MARKS.iter().filter(|(_, marks)| marks.iter().any(|mark| lower.contains(mark)));
+            for what in own.into_iter().chain(marks.map(|(what, _)| (*what).to_owned())) {
+                if !found.iter().any(|known| known.what == what) {
+                    found.push(Trespass { path: file.path.clone(), line: first + n, what });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A line that says the metric by its whole name, and not `train_loss` where `loss` is meant.
+fn prints(line: &str, metric: &str) -> bool {
+    let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
+    let whole = line
+        .match_indices(metric)
+        .any(|(at, _)| !line[..at].ends_with(part_of_name) && !line[at + metric.len()..].starts_with(part_of_name));
+    whole && PRINTS.iter().any(|print| line.contains(print))
+}
+
+fn is_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    ["//", "--", "%", "/*", "* "].iter().any(|mark| line.starts_with(mark))
+        || (line.starts_with('#') && !line.starts_with("#["))
+}
+
+/// The first line that names the seed, as `path:line`.
+pub(super) fn names_seed(path: &str, text: &[u8]) -> Option<String> {
+    const NAME: &[u8] = b"OVERNIGHT_SEED";
+    let at = text.windows(NAME.len()).position(|window| window == NAME)?;
+    let line = text[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+    Some(format!("{path}:{line}"))
+}
+
+/// The files of a command line that are tracked, then the surface: where a seed would be set.
+pub(super) fn programs<'a>(spec: &'a Spec, tracked: &'a [String]) -> impl Iterator<Item = &'a str> {
+    let folder = Path::new(&spec.evaluate.folder);
+    let named = spec.evaluate.run.split_whitespace().filter_map(move |word| {
+        let path = folder.join(word.trim_matches(['"', '\'', ';']).trim_start_matches("./"));
+        tracked.iter().map(String::as_str).find(|known| Path::new(known) == path)
+    });
+    named.chain(spec.surface.paths())
+}
+
+/// The line that seeds a program, in its own language.
+pub(super) fn seed_line(path: &str, text: &str) -> String {
+    let extension = Path::new(path).extension().and_then(|extension| extension.to_str()).unwrap_or("");
+    let line = match extension {
+        "py" | "ipynb" if text.contains("torch") => "torch.manual_seed(int(os.environ[\"OVERNIGHT_SEED\"]))",
+        "py" | "ipynb" if text.contains("default_rng") => "np.random.default_rng(int(os.environ[\"OVERNIGHT_SEED\"]))",
+        "py" | "ipynb" if text.contains("numpy") => "np.random.seed(int(os.environ[\"OVERNIGHT_SEED\"]))",
+        "py" | "ipynb" => "random.seed(int(os.environ[\"OVERNIGHT_SEED\"]))",
+        "js" | "mjs" | "cjs" | "ts" => {
+            return format!(
+                "Math.random cannot be seeded: in {path}, draw from a generator that starts at \
+                 `Number(process.env.OVERNIGHT_SEED)`"
+            );
+        }
+        "rs" => "StdRng::seed_from_u64(std::env::var(\"OVERNIGHT_SEED\")?.parse()?)",
+        "go" => {
+            "seed, _ := strconv.ParseInt(os.Getenv(\"OVERNIGHT_SEED\"), 10, 64); r := rand.New(rand.NewSource(seed))"
+        }
+        "c" | "cc" | "cpp" | "h" | "hpp" => "srand(atoi(getenv(\"OVERNIGHT_SEED\")));",
+        "java" | "kt" => "new Random(Long.parseLong(System.getenv(\"OVERNIGHT_SEED\")))",
+        "jl" => "Random.seed!(parse(Int, ENV[\"OVERNIGHT_SEED\"]))",
+        "R" | "r" => "set.seed(as.integer(Sys.getenv(\"OVERNIGHT_SEED\")))",
+        "rb" => "srand(ENV[\"OVERNIGHT_SEED\"].to_i)",
+        "pl" => "srand($ENV{OVERNIGHT_SEED});",
+        "sh" | "bash" => "RANDOM=$OVERNIGHT_SEED",
+        _ => return "let the program start its generator from the environment variable OVERNIGHT_SEED".to_owned(),
+    };
+    let import = match extension {
+        "py" | "ipynb" if !text.contains("import os") => "import os; ",
+        _ => "",
+    };
+    format!("add `{import}{line}` to {path}")
+}
+
+/// Whether a metric is a time or a rate by its name: such noise comes from the machine.
+pub(super) fn is_time(metric: &str) -> bool {
+    let metric = metric.to_lowercase();
+    let words: Vec<&str> = metric.split(['_', '-', '.', '/']).collect();
+    ["ms", "us", "ns", "s", "sec", "secs", "second", "seconds", "time", "latency", "throughput", "wall", "qps", "rps"]
+        .iter()
+        .any(|word| words.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use overnight_model::Millis;
+    use overnight_model::spec::{Evaluate, Part, Surface, SurfaceFile};
+
+    use super::*;
+
+    fn spec(part: Part) -> Spec {
+        Spec {
+            study: "main".into(),
+            surface: Surface { files: vec![SurfaceFile { path: "a/train.py".into(), part }], max_lines_changed: None },
+            program: "program.md".into(),
+            metric: overnight_model::spec::Metric {
+                name: "loss".into(),
+                goal: overnight_model::Goal::Min,
+                min_gain: None,
+                target: None,
+                plausible: None,
+                pick: Default::default(),
+            },
+            evaluate: Evaluate { folder: "a".into(), ..Evaluate::new("python3 ./run.py --x", Millis::seconds(1)) },
+            guards: Vec::new(),
+            agent: overnight_model::spec::AgentSpec {
+                kind: overnight_model::spec::AgentKind::Tuner,
+                timeout: Millis::seconds(1),
+                network: Default::default(),
+                ahead: 0,
+            },
+            sandbox: Default::default(),
+            slots: 1,
+            limits: Default::default(),
+        }
+    }
+
+    fn found(part: Part, text: &str) -> Vec<String> {
+        let surface = Contents(vec![("a/train.py".into(), text.into())]);
+        let told = trespasses(&spec(part), &surface).into_iter();
+        told.map(|Trespass { path, line, what }| format!("{path}:{line} {what}")).collect()
+    }
+
+    #[test]
+    fn a_surface_that_does_the_evaluations_work_is_told_by_line() {
+        let text = "x = 1\n# print loss here\nd = pd.read_csv('x')\nprint('train_loss', 1)\nprint(f'loss: {x}')\n";
+        assert_eq!(found(Part::Whole, text), ["a/train.py:3 loads the data", "a/train.py:5 prints `loss` itself"]);
+        assert_eq!(found(Part::Whole, "def blossom():\n    return print\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_locked_by_a_marker_is_not_told_and_lines_are_those_of_the_file() {
+        let text = "print('loss', 1)\n# MARK\ny = 2\ndef evaluate(): pass\n";
+        assert_eq!(found(Part::Below("MARK".into()), text), ["a/train.py:4 computes the score"]);
+    }
+
+    #[test]
+    fn the_seed_is_set_in_the_program_that_runs() {
+        let tracked = ["a/run.py".to_owned(), "a/train.py".to_owned()];
+        assert_eq!(programs(&spec(Part::Whole), &tracked).collect::<Vec<_>>(), ["a/run.py", "a/train.py"]);
+        assert!(seed_line("a/run.py", "import torch\n").contains("torch.manual_seed"));
+        assert!(seed_line("main.js", "").contains("process.env.OVERNIGHT_SEED"));
+        assert_eq!(names_seed("x.py", b"a\nb OVERNIGHT_SEED").as_deref(), Some("x.py:2"));
+    }
+
+    #[test]
+    fn a_metric_of_time_is_known_by_its_name() {
+        assert!(is_time("p99_ms") && is_time("wall_seconds") && !is_time("loss") && !is_time("miss_percent"));
+    }
+}

@@ -1,0 +1,26 @@
+//! `overnight check`: what would happen tonight, and what to fix first.
+
+mod before;
+mod end;
+mod interrupt;
+mod look;
+mod machine;
+mod nulls;
+mod repeats;
+mod report;
+mod screen;
+mod study;
+mod trials;
+mod words;
+
+pub(crate) use machine::{attack, program};
+
+use crate::args::{Check, Place};
+use crate::error::{Exit, Outcome};
+
+pub(crate) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
+    match args.machine {
+        true => machine::check(args),
+        false => study::check(place, args),
+    }
+}

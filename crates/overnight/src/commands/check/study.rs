@@ -1,0 +1,226 @@
+//! The sequence of a check: cheap looks first, then trials, each finding shown as soon as it is known.
+
+use overnight_engine::clock::Stopwatch;
+use overnight_engine::dispatch::Fault;
+use overnight_engine::ledger::Reader;
+use overnight_engine::load::{SiteError, locate};
+use overnight_engine::process::Keeper;
+use overnight_engine::rehearse::{Bench, RehearseError, Rehearsed, Subject};
+use overnight_engine::sandbox::Found;
+use overnight_model::proposal::Contents;
+use overnight_model::spec::{Check as GuardCheck, Spec, Tier};
+use overnight_model::{Millis, Seed};
+
+use super::interrupt::Interrupt;
+use super::report::{Finding, Level, Report, TrialRow};
+use super::screen::Screen;
+use super::{before, end, nulls, repeats, trials};
+use crate::args::{Check, Place};
+use crate::error::{CliError, Exit, Outcome};
+use crate::ui::{self, Live};
+use crate::views::term;
+
+/// Why a check does not go on.
+pub(super) enum Halt {
+    /// What was found leaves nothing more to measure.
+    Enough,
+    Interrupted,
+    Error(CliError),
+}
+
+pub(super) type Step = Result<(), Halt>;
+
+/// A check under way.
+pub(super) struct Sequence {
+    pub(super) report: Report,
+    pub(super) screen: Screen,
+    pub(super) spec: Spec,
+    pub(super) surface: Contents,
+    pub(super) found: Found,
+    /// How often the tree is measured, where a person said so.
+    pub(super) trials: Option<u32>,
+    pub(super) sandbox: Option<Tier>,
+    /// Whether the study has a baseline of its own already.
+    pub(super) begun: bool,
+    /// Where the seed is named, and the line that would set it.
+    pub(super) seed: before::SeedLook,
+    pub(super) bench: Option<Bench>,
+    interrupt: Interrupt,
+}
+
+pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
+    let site = locate(&place.dir, place.study.as_deref()).map_err(no_study)?;
+    // The keeper comes first: it is forked before there is any thread.
+    let keeper = Keeper::fork().map_err(|error| CliError::from(Fault::from(error)))?;
+    let interrupt = Interrupt::watch(keeper.ender())?;
+    let screen = Screen { live: Live::new(true), is_quiet: args.json };
+    screen.line(&format!(
+        "overnight check · study {} · the working tree as it is · Ctrl-C keeps what was learned so far",
+        site.study
+    ));
+    let subject = Subject::worktree(&site)?;
+    let spec = subject.spec.clone();
+    screen.line(&head(&spec, args));
+    let report = Report {
+        study: spec.study.clone(),
+        triplet: subject.triplet.clone(),
+        metric: spec.metric.name.clone(),
+        goal: spec.metric.goal.to_string(),
+        assurance: Some(spec.evaluate.assurance().name()),
+        ..Report::default()
+    };
+    let begun = Reader::find(&site.state())?.is_some_and(|reader| reader.summary().is_ok_and(|found| found.is_some()));
+    let found = subject.find(&keeper, args.sandbox);
+    let mut sequence = Sequence {
+        report,
+        screen,
+        surface: subject.surface.clone(),
+        spec,
+        found,
+        trials: args.trials,
+        sandbox: args.sandbox,
+        begun,
+        seed: before::SeedLook::default(),
+        bench: None,
+        interrupt,
+    };
+    let halt = sequence.run(&site, subject, keeper).err();
+    let Sequence { mut report, screen, bench, begun, .. } = sequence;
+    // Nothing of it is there any more when a person reads the last line.
+    drop(bench);
+    screen.live.end();
+    report.complete = halt.is_none();
+    report
+        .store(&site.state())
+        .map_err(|error| CliError::new(Exit::Fault, "could not write check.json").cause(&error))?;
+    if args.json {
+        ui::data(&report.as_json().to_string());
+    }
+    let exit = match (&halt, report.worst()) {
+        (Some(Halt::Interrupted), _) => Exit::Interrupted,
+        (_, Level::Fail) => Exit::Usage,
+        (_, Level::Refused) => Exit::Refused,
+        _ => Exit::Done,
+    };
+    match halt {
+        Some(Halt::Error(error)) => return Err(error),
+        Some(Halt::Interrupted) => ui::say("stopped: what was learned so far is above; the rest is unknown"),
+        _ => end::last_lines(&report, begun, args.sandbox).iter().for_each(|line| screen.line(line)),
+    }
+    Ok(exit)
+}
+
+impl Sequence {
+    fn run(&mut self, site: &overnight_engine::load::Site, subject: Subject, keeper: Keeper) -> Step {
+        before::tree(self, site, &subject);
+        before::machine(self)?;
+        before::surface(self, &subject)?;
+        self.go_on()?;
+        self.screen.live.now("laying out the sandbox");
+        let say = |text: &str| self.screen.live.now(&ui::printable(text));
+        let bench = Bench::open(subject, keeper, &self.found, &say).map_err(|error| self.halt(error))?;
+        self.interrupt.kills(bench.stopper());
+        self.bench = Some(bench);
+        let first = trials::first(self)?;
+        trials::guards(self)?;
+        let measured = trials::repeats(self, first)?;
+        nulls::check(self, &measured)?;
+        end::night(self, &measured);
+        end::trust(self, &measured);
+        Ok(())
+    }
+
+    pub(super) fn add(&mut self, finding: Finding) {
+        self.screen.show(&finding);
+        self.report.findings.push(finding);
+    }
+
+    /// Adds what leaves nothing more to measure.
+    pub(super) fn fail(&mut self, finding: Finding) -> Halt {
+        self.add(finding);
+        Halt::Enough
+    }
+
+    /// One trial, while the screen says which.
+    pub(super) fn trial(
+        &mut self,
+        surface: &'static str,
+        contents: &Contents,
+        seed: Seed,
+        doing: &str,
+    ) -> Result<Rehearsed, Halt> {
+        self.go_on()?;
+        self.screen.live.now(&format!("{doing}, at most {}", kill(&self.spec)));
+        let bench = self.bench.as_mut().ok_or(Halt::Enough)?;
+        let since = Stopwatch::start();
+        let done = bench.trial(contents, seed).map_err(|error| self.halt(error))?;
+        let measurement = &done.measurement;
+        self.report.trials.push(TrialRow {
+            surface,
+            seed,
+            metric: measurement.metric,
+            // The engine's own part of it is part of the night, too.
+            seconds: since.elapsed().as_secs_f64(),
+            ending: measurement.ending.to_string(),
+        });
+        Ok(done)
+    }
+
+    pub(super) fn halt(&self, error: RehearseError) -> Halt {
+        // A keeper that was ended for a person's sake is no fault.
+        if self.interrupt.is_asked() {
+            return Halt::Interrupted;
+        }
+        match error {
+            RehearseError::Interrupted => Halt::Interrupted,
+            RehearseError::SetUp(error) => Halt::Error(error.into()),
+            RehearseError::Fault(fault) => Halt::Error(fault.into()),
+            RehearseError::Inputs(_) => {
+                let message = "could not look at an input";
+                Halt::Error(CliError::usage(message).cause(&error).hint("see `inputs` in [evaluate]"))
+            }
+            RehearseError::Lost { .. } => {
+                let error = CliError::new(Exit::Fault, error.to_string());
+                Halt::Error(error.hint("`overnight check --machine` says what works on this machine"))
+            }
+        }
+    }
+
+    /// Goes on unless a person asked to stop.
+    pub(super) fn go_on(&self) -> Step {
+        if self.interrupt.is_asked() { Err(Halt::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// How long one trial may take at most.
+pub(super) fn kill(spec: &Spec) -> Millis {
+    Millis(spec.evaluate.kill.0 + spec.evaluate.score.as_ref().map_or(0, |score| score.kill.0))
+}
+
+/// What is about to be done, and how long that takes.
+fn head(spec: &Spec, args: &Check) -> String {
+    let metric = &spec.metric;
+    let budget = spec.evaluate.budget;
+    let guards = spec.guards.iter().filter(|guard| matches!(guard.check, GuardCheck::Run(_))).count() as u64;
+    let trials = u64::from(args.trials.unwrap_or(repeats::wanted(budget.as_secs())));
+    let nulls = if repeats::is_affordable(budget.as_secs()) { 2 } else { 1 };
+    let runs = trials + nulls + guards;
+    let whole_minutes = |time: Millis| if time.0 > 600_000 { Millis(time.0 / 60_000 * 60_000) } else { time };
+    let about = whole_minutes(Millis(budget.0 * runs));
+    let most = whole_minutes(Millis(kill(spec).0 * runs));
+    format!(
+        "{} ({}) · budget {budget} · agent {} · {runs} runs: {about} by the budget, at most {most}",
+        metric.name,
+        term::arrow(metric.goal),
+        spec.agent.kind.name(),
+    )
+}
+
+fn no_study(error: SiteError) -> CliError {
+    let begin = matches!(error, SiteError::None { .. });
+    let error = CliError::from(error);
+    match begin {
+        true => error.hint("begin with `overnight init`: it looks at the repository and writes the triplet"),
+        false => error,
+    }
+}
