@@ -202,7 +202,7 @@ pub(crate) struct Attack {
     pub(crate) arguments: Vec<String>,
 }
 
-fn tier(name: &str) -> Result<Tier, String> {
+pub(crate) fn tier(name: &str) -> Result<Tier, String> {
     match Tier::from_name(name) {
         Some(Tier::Strong) => Err("the tier `strong` is not yet supported".to_owned()),
         Some(tier) => Ok(tier),

@@ -6,7 +6,7 @@ use super::experiment::Experiment;
 use super::state::State;
 use crate::event::{Purpose, StopReason};
 use crate::id::{CommitId, ExperimentId, TrialId};
-use crate::judge::Noise;
+use crate::judge::{self, Estimate, Noise};
 use crate::units::{Goal, Millis, Score, Timestamp};
 use crate::verdict::Verdict;
 
@@ -86,6 +86,15 @@ impl State {
     /// The row of an experiment that is open, is or was champion, or has just been judged.
     pub fn row(&self, id: ExperimentId) -> Option<Row> {
         self.find(id).map(row)
+    }
+
+    /// How much better the champion is than the baseline, by what was measured of both after they were chosen.
+    pub fn gain_over_baseline(&self) -> Option<Estimate> {
+        let (baseline, champion) = (self.find(ExperimentId::BASELINE)?, self.champion()?);
+        let goal = self.segment.as_ref()?.metric.goal;
+        (!champion.id.is_baseline())
+            .then(|| judge::between(goal, self.noise(), &baseline.level(), &champion.level()))
+            .flatten()
     }
 
     /// The study as a whole, once it has a segment.

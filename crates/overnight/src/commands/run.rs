@@ -46,7 +46,8 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
         session.say(line);
     }
     let (study, state) = (study.clone(), session.site.state());
-    let Ended { reason, summary } = session.run(Scope::Loop { experiments: args.experiments }, slots, None)?;
+    let scope = Scope::Loop { experiments: args.experiments };
+    let Ended { reason, summary, .. } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
     if let Some(summary) = &summary {
         ui::say("");
         for line in term::standing(summary) {
