@@ -12,7 +12,7 @@ import re
 import sys
 import sysconfig
 
-TRAIN_BYTES = 3_000_000
+TRAIN_BYTES = 1_000_000
 VAL_BYTES = 48_000
 SMALLEST, LARGEST = 1_000, 60_000
 LARGEST_VAL = 12_000

@@ -1,7 +1,8 @@
 """Trains a small language model of bytes, for a fixed budget, and leaves it as tables of counts.
 
-It reads data/train.txt at places drawn from OVERNIGHT_SEED, for OVERNIGHT_BUDGET_SECONDS of processor time, and counts
-which byte follows which context. How the counts become probabilities is score.py's work, which this file cannot change.
+It reads data/train.txt chunk by chunk, in an order drawn from OVERNIGHT_SEED, until OVERNIGHT_BUDGET_SECONDS of processor
+time are spent, and counts which byte follows which context. How counts become probabilities is said in score.py, which
+this file cannot change.
 """
 
 import json
@@ -35,18 +36,22 @@ def main(seed=SEED):
 
 
 def train(text, seed):
-    """Counts in chunks until the budget is spent: what a busy machine takes from us is not counted."""
+    """Counts in chunks until the budget is spent: what a busy machine takes from us is not counted, up to a limit."""
     draw = random.Random(seed)
+    latest = time.monotonic() + 4 * BUDGET
     tables = [Counter() for _ in range(ORDER + 1)]
-    read = 0
-    while time.process_time() < BUDGET:
-        at = draw.randrange(max(1, len(text) - CHUNK))
+    places, chunks = [], 0
+    while time.process_time() < BUDGET and time.monotonic() < latest:
+        if not places:
+            places = list(range(0, len(text), CHUNK))
+            draw.shuffle(places)
+        at = places.pop()
         chunk = text[at : at + CHUNK]
-        skips = LOW_ORDERS + 1 if read // CHUNK % LOW_EVERY else 0
-        for order in range(skips, ORDER + 1):
+        chunks += 1
+        first = 0 if chunks % LOW_EVERY == 0 else LOW_ORDERS + 1
+        for order in range(first, ORDER + 1):
             tables[order].update([chunk[i : i + order + 1] for i in range(len(chunk) - order)])
-        read += CHUNK
-    return tables, read
+    return tables, chunks * CHUNK
 
 
 def save(tables):

@@ -45,8 +45,10 @@ impl fmt::Debug for Offer {
 impl<M: Machine> Dispatch<M> {
     /// The next offer, if its turn has come. One at a time: each takes the next number.
     pub(super) fn take_offer(&mut self) -> Result<Option<Arrival>, Fault> {
-        let due = |offer: &mut Offer| self.study.takes_offer(offer.after);
-        let Some(Offer { agent, description, make, .. }) = self.offers.pop_front_if(due) else { return Ok(None) };
+        if !self.offers.front().is_some_and(|offer| self.study.takes_offer(offer.after)) {
+            return Ok(None);
+        }
+        let Some(Offer { agent, description, make, .. }) = self.offers.pop_front() else { return Ok(None) };
         let champion = self.study.state().champion.ok_or_else(|| Fault::lost("the champion"))?;
         let (experiment, contents) = (self.study.state().next_experiment(), make(self.contents_of(champion)?));
         Ok(Some(Arrival::Offered { experiment, agent, contents, description }))

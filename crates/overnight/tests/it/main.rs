@@ -8,6 +8,7 @@ mod support;
 mod agent;
 mod attacks;
 mod contract;
+mod demo;
 mod disk;
 mod hints;
 mod isolation;

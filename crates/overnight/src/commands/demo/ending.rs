@@ -104,7 +104,7 @@ fn villain_lines(state: &Path, folder: &Folder, rows: &[Row], not_run: &[Villain
                 (verdict, words.unwrap_or_else(|| "the time was up".to_owned()))
             }
             None if not_run.iter().any(|other| other.name == villain.name) => {
-                ("not run", "nothing on this tier would keep it from what it looks for".to_owned())
+                ("not run", "nothing on this tier would stop it".to_owned())
             }
             None => ("not run", "the time was up".to_owned()),
         };
@@ -117,8 +117,8 @@ fn villain_lines(state: &Path, folder: &Folder, rows: &[Row], not_run: &[Villain
 /// What a weaker tier leaves open, and why it is not a stronger one.
 fn not_enforced(found: &Found) -> Vec<String> {
     let what = match found.tier {
-        Tier::None => "candidates run with your rights: your files, your network, your memory",
-        Tier::Landlock => "users, processes and shared memory are yours too: only files and network are fenced off",
+        Tier::None => "candidates run as you: your files, your network and the hidden text are within their reach",
+        Tier::Landlock => "candidates share users, processes and memory with you",
         Tier::Standard | Tier::Strong => return Vec::new(),
     };
     let mut lines = vec![format!("not held   {what}")];

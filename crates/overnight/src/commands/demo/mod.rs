@@ -51,9 +51,9 @@ pub(crate) fn demo(args: &Demo) -> Outcome<Exit> {
     let site = locate(folder.path(), None)?;
     let mut session = Session::open(site, "overnight demo", OnDirty::Refuse, args.sandbox, true)?;
     let found = session.opened.found.clone();
-    introduce(&session, &folder, args.quick);
     let (run, not_run): (Vec<Villain>, Vec<Villain>) =
         villains::all().into_iter().partition(|villain| found.tier >= villain.needs);
+    introduce(&session, &folder, (run.len(), &not_run), args.quick);
     let pace = if args.quick { 0 } else { PACE };
     let offers = run.iter().zip(1..).map(|(villain, n)| villain.offer(&folder, n * pace)).collect();
     let scope = Scope::Loop { experiments: args.quick.then_some(run.len() as u64 + 2) };
@@ -65,7 +65,7 @@ pub(crate) fn demo(args: &Demo) -> Outcome<Exit> {
     let state = session.site.state();
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let ended = session.run(scope, cores.min(MOST_SLOTS), offers, &mut |event, study| {
-        let Some(experiment) = judged_villain(event, study) else { return None };
+        let experiment = judged_villain(event, study)?;
         let words = villains::came_to(&state, experiment, &folder)?;
         // What the line above it says already is not said twice.
         let is_said = study.row(experiment).and_then(|row| row.reason).is_some_and(|reason| reason == words);
@@ -96,7 +96,7 @@ fn judged_villain(event: &Event, state: &State) -> Option<overnight_model::Exper
     (experiment.agent == villains::AGENT).then_some(judged.experiment)
 }
 
-fn introduce(session: &Session, folder: &Folder, quick: bool) {
+fn introduce(session: &Session, folder: &Folder, (villains, not_run): (usize, &[Villain]), quick: bool) {
     let spec = session.opened.study.spec();
     let tier = session.opened.found.tier;
     let length = if quick { String::new() } else { format!(", in about {WALL}") };
@@ -105,10 +105,13 @@ fn introduce(session: &Session, folder: &Folder, quick: bool) {
         format!("train.py   trains a language model of bytes for {}: all that may change", spec.evaluate.budget),
         format!("score.py   measures {} apart, on text that only it can see: locked", spec.metric.name),
         format!("playing    the tuner, without a model or a network{length}"),
-        format!("           {} villains, each of which has to fail", villains::all().len()),
+        format!("           {villains} villains, each of which has to fail"),
         term::tier_line(tier).to_owned(),
     ] {
         session.say(&line);
+    }
+    for villain in not_run {
+        session.say(&format!("{} is not run: nothing on this tier would stop it", villain.name));
     }
     for line in term::separation(spec, tier) {
         session.say(line);

@@ -41,9 +41,10 @@ enum Trick {
 pub(crate) fn all() -> Vec<Villain> {
     let villain = |name, trick, needs, source| Villain { name, trick, needs, source };
     vec![
-        villain("a lucky seed", Trick::Luck, Tier::None, include_str!("../../../demo/villains/lucky.py")),
         villain("prints val_bpb: 0.0", Trick::Claim, Tier::None, include_str!("../../../demo/villains/claims.py")),
         villain("a run that never ends", Trick::Endless, Tier::None, include_str!("../../../demo/villains/endless.py")),
+        // Not among the first: by then the noise is known from more than the three trials of the baseline.
+        villain("a lucky seed", Trick::Luck, Tier::None, include_str!("../../../demo/villains/lucky.py")),
         villain(
             "a search for the labels",
             Trick::Labels,
