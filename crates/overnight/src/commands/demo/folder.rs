@@ -56,7 +56,7 @@ impl Folder {
             let text = match (name, quick) {
                 // Less training is more noise, and what is not worth keeping grows with it.
                 ("overnight.toml", true) => {
-                    text.replace("budget = \"1s\"", "budget = \"200ms\"").replace("min_gain = 0.01", "min_gain = 0.1")
+                    text.replace("budget = \"1s\"", "budget = \"200ms\"").replace("min_gain = 0.02", "min_gain = 0.1")
                 }
                 _ => text.to_owned(),
             };
