@@ -86,7 +86,7 @@ pub fn rule(evidence: &Evidence<'_>) -> Option<Ruling> {
     };
     let bound = noise.bound(1, champion.n());
     let gain = |score| goal.gain(level, score);
-    let estimate = |scores: &[f64]| estimate(goal, noise, champion, level, scores);
+    let estimate = |scores: &[f64]| estimate(goal, noise, champion, level, &Tally::of(scores.iter().copied()));
     if let Some(reason) = shortfall(gain(first), bound, min_gain) {
         return Some(Ruling::Discard(reason, estimate(candidate)));
     }
@@ -129,7 +129,7 @@ pub fn rule_on_carried(evidence: &Evidence<'_>) -> Option<Ruling> {
     if candidate.len() < CALIBRATION_TRIALS as usize {
         return Some(Ruling::Measure);
     }
-    let estimate = estimate(goal, noise, champion, level, candidate);
+    let estimate = estimate(goal, noise, champion, level, &Tally::of(candidate.iter().copied()));
     let trials = candidate.len() as u32;
     let bound = noise.bound(trials, champion.n());
     let gain = estimate.gain;
@@ -137,6 +137,12 @@ pub fn rule_on_carried(evidence: &Evidence<'_>) -> Option<Ruling> {
         true => Ruling::Discard(Reason::NotBetter { gain }, estimate),
         false => Ruling::Keep(Reason::Carried { gain, bound, trials }, estimate),
     })
+}
+
+/// How much better one level is than another, both measured by trials that chose neither.
+pub fn between(goal: Goal, noise: Noise, from: &Tally, to: &Tally) -> Option<Estimate> {
+    let level = from.mean()?;
+    (to.n() > 0).then(|| estimate(goal, noise, from, level, to))
 }
 
 /// Why a gain is not enough, if it is not.
@@ -152,8 +158,7 @@ fn shortfall(gain: f64, bound: f64, min_gain: f64) -> Option<Reason> {
     }
 }
 
-fn estimate(goal: Goal, noise: Noise, champion: &Tally, level: f64, scores: &[f64]) -> Estimate {
-    let tally = Tally::of(scores.iter().copied());
+fn estimate(goal: Goal, noise: Noise, champion: &Tally, level: f64, tally: &Tally) -> Estimate {
     let gain = goal.gain(level, tally.mean().unwrap_or(level));
     let half = match noise {
         Noise::Unknown => None,
@@ -215,6 +220,16 @@ mod tests {
         let Ruling::Keep(_, estimate) = ruled(NOISY, 0.0, &[0.5, 0.6, 0.9]) else { panic!("not kept") };
         assert!((estimate.gain - 0.1).abs() < 1e-12);
         assert!(estimate.low.unwrap() < 0.1 && estimate.high.unwrap() > 0.1);
+    }
+
+    #[test]
+    fn a_gain_between_two_levels_has_the_uncertainty_of_both() {
+        let (from, to) = (Tally::of([1.0, 1.0, 1.0]), Tally::of([0.8, 0.8]));
+        let found = between(Goal::Min, NOISY, &from, &to).unwrap();
+        let half = student_t(Confidence::P975, 10) * 0.01 * (1.0_f64 / 3.0 + 1.0 / 2.0).sqrt();
+        assert!((found.gain - 0.2).abs() < 1e-12 && (found.high.unwrap() - 0.2 - half).abs() < 1e-12);
+        assert_eq!(between(Goal::Min, NOISY, &from, &Tally::default()), None);
+        assert_eq!(between(Goal::Min, Noise::Unknown, &from, &to).unwrap().low, None);
     }
 
     #[test]

@@ -72,6 +72,13 @@ pub enum Arrival {
         took: Millis,
         output: Option<Captured>,
     },
+    /// A proposal that nobody was asked for.
+    Offered {
+        experiment: ExperimentId,
+        agent: String,
+        contents: Contents,
+        description: String,
+    },
     AttemptFailed {
         experiment: ExperimentId,
         failure: AttemptFailure,

@@ -3,9 +3,11 @@
 mod ask;
 mod machine;
 mod message;
+mod offer;
 
 pub use machine::{Action, Arrival, Captured, Fault, Keep, Machine, Stakes};
 pub use message::{kept_message, proposal_message};
+pub use offer::Offer;
 
 use std::collections::VecDeque;
 
@@ -32,17 +34,22 @@ pub struct Dispatch<M> {
     ledger: Ledger,
     machine: M,
     recent: VecDeque<Row>,
-    /// A person's own proposal, waiting for the baseline to be measured.
-    offer: Option<Offer>,
+    /// Proposals that nobody was asked for, waiting for their turn.
+    offers: VecDeque<Offer>,
     /// Commits that are in the ledger and still have to reach the store.
     unwritten: Vec<(ExperimentId, CommitPlan)>,
 }
 
-/// A proposal that nobody was asked for.
-#[derive(Debug)]
-pub struct Offer {
-    pub contents: Contents,
-    pub description: String,
+/// What an agent answered, or what was offered.
+struct Answer {
+    experiment: ExperimentId,
+    /// Who it is from, where nobody was asked.
+    from: String,
+    contents: Contents,
+    description: String,
+    edits: Vec<tuner::Edit>,
+    took: Millis,
+    output: Option<Captured>,
 }
 
 /// What a turn has gathered so far.
@@ -55,7 +62,7 @@ struct Draft {
 impl<M: Machine> Dispatch<M> {
     pub fn new(study: Study, ledger: Ledger, machine: M) -> Result<Dispatch<M>, Fault> {
         let recent = ledger.reader().last_rows(RECENT)?.into();
-        Ok(Dispatch { study, ledger, machine, recent, offer: None, unwritten: Vec::new() })
+        Ok(Dispatch { study, ledger, machine, recent, offers: VecDeque::new(), unwritten: Vec::new() })
     }
 
     pub fn study(&self) -> &Study {
@@ -75,10 +82,10 @@ impl<M: Machine> Dispatch<M> {
         &mut self,
         opening: Vec<What>,
         contents: Vec<Vec<u8>>,
-        offer: Option<Offer>,
+        offers: Vec<Offer>,
         watch: &mut dyn FnMut(&Event, &State),
     ) -> Result<StopReason, Fault> {
-        self.offer = offer;
+        self.offers = offers.into();
         let outcome = self.turns(opening, contents, watch);
         if let Err(fault) = &outcome {
             self.record_fault(fault);
@@ -107,7 +114,7 @@ impl<M: Machine> Dispatch<M> {
                 }
                 self.learn(&mut draft, now, arrival)?;
             }
-            let steps = self.decide(&mut draft, now);
+            let steps = self.decide(&mut draft, now)?;
             self.store(std::mem::take(&mut draft), watch)?;
             if let Some(hurry) = stop_request {
                 self.machine.stop(hurry);
@@ -125,7 +132,9 @@ impl<M: Machine> Dispatch<M> {
                     }
                 }
             }
-            arrivals.extend(self.take_offer());
+            if self.study.is_for_one() {
+                arrivals.extend(self.take_offer()?);
+            }
             if arrivals.is_empty() {
                 // Whatever could be started is running by now: nobody waits for these.
                 self.write_commits()?;
@@ -159,24 +168,17 @@ impl<M: Machine> Dispatch<M> {
         Ok(())
     }
 
-    /// A person's proposal joins once there is a champion to compare it with.
-    fn take_offer(&mut self) -> Option<Arrival> {
-        let state = self.study.state();
-        let stopping = state.run.as_ref().is_none_or(|run| run.stopping.is_some());
-        if stopping || state.champion().is_none() || !state.calibrated() {
-            return None;
-        }
-        let experiment = state.next_experiment();
-        let Offer { contents, description } = self.offer.take()?;
-        let (edits, took, output) = (Vec::new(), Millis(0), None);
-        Some(Arrival::Proposal { experiment, contents, description, edits, took, output })
-    }
-
     /// Asks the study until it has nothing more to say. A branch that has to move ends the turn: its verdict
-    /// must be durable first.
-    fn decide(&mut self, draft: &mut Draft, now: Timestamp) -> Vec<Step> {
+    /// must be durable first. An offer whose turn has come takes the place of a question.
+    fn decide(&mut self, draft: &mut Draft, now: Timestamp) -> Result<Vec<Step>, Fault> {
         let mut steps = Vec::new();
         while let Some(step) = self.study.next_step(now) {
+            if matches!(step, Step::Ask { .. })
+                && let Some(offered) = self.take_offer()?
+            {
+                self.learn(draft, now, offered)?;
+                continue;
+            }
             let last = matches!(step, Step::AdvanceBranch { .. } | Step::Stop(_));
             if let Some(what) = step.event() {
                 self.note(draft, now, what);
@@ -186,7 +188,7 @@ impl<M: Machine> Dispatch<M> {
                 break;
             }
         }
-        steps
+        Ok(steps)
     }
 
     /// Makes the turn durable, then shows it.
@@ -290,7 +292,15 @@ impl<M: Machine> Dispatch<M> {
     fn learn(&mut self, draft: &mut Draft, now: Timestamp, arrival: Arrival) -> Result<(), Fault> {
         let what = match arrival {
             Arrival::Proposal { experiment, contents, description, edits, took, output } => {
-                return self.learn_proposal(draft, now, experiment, contents, description, edits, took, output);
+                // An agent that was asked is known by what it was asked for.
+                let from = String::new();
+                let answer = Answer { experiment, from, contents, description, edits, took, output };
+                return self.learn_proposal(draft, now, answer);
+            }
+            Arrival::Offered { experiment, agent, contents, description } => {
+                let (edits, took, output) = (Vec::new(), Millis(0), None);
+                let answer = Answer { experiment, from: agent, contents, description, edits, took, output };
+                return self.learn_proposal(draft, now, answer);
             }
             Arrival::AttemptFailed { experiment, failure, output } => {
                 What::AttemptFailed { experiment, failure, output: draft.keep(output) }
@@ -315,21 +325,11 @@ impl<M: Machine> Dispatch<M> {
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn learn_proposal(
-        &mut self,
-        draft: &mut Draft,
-        now: Timestamp,
-        experiment: ExperimentId,
-        contents: Contents,
-        description: String,
-        edits: Vec<tuner::Edit>,
-        took: Millis,
-        output: Option<Captured>,
-    ) -> Result<(), Fault> {
+    fn learn_proposal(&mut self, draft: &mut Draft, now: Timestamp, answer: Answer) -> Result<(), Fault> {
+        let Answer { experiment, from, contents, description, edits, took, output } = answer;
         let state = self.study.state();
         let asked = state.find(experiment);
-        let agent = asked.map_or_else(|| "person".to_owned(), |asked| asked.agent.clone());
+        let agent = asked.map_or(from, |asked| asked.agent.clone());
         let champion = state.champion().ok_or_else(|| Fault::lost("the champion"))?;
         let parent = asked.and_then(|asked| asked.parent.clone()).or_else(|| champion.commit.clone());
         let parent = parent.ok_or_else(|| Fault::lost("the champion's commit"))?;

@@ -26,6 +26,21 @@ impl Study {
         Some(Step::Ask { experiment, agent: self.spec.agent.kind.name().to_owned(), parent })
     }
 
+    /// Whether a proposal that nobody was asked for may join now, once so many verdicts of this run have passed: as soon
+    /// as there is a champion where it is all that the run is for, else in place of a question.
+    pub fn takes_offer(&self, after: u64) -> bool {
+        let Some(run) = self.state.run.as_ref().filter(|run| run.stopping.is_none()) else { return false };
+        // It is made from the champion of this moment: not while another may be about to take that place.
+        let champion_may_move = self.candidates().any(|open| !open.trials.is_empty());
+        let is_its_turn = run.counted >= after && self.has_free_slot() && !champion_may_move;
+        self.state.champion().is_some() && self.state.calibrated() && (self.is_for_one() || is_its_turn)
+    }
+
+    /// Whether the run is for one proposal of a person, and asks nobody.
+    pub fn is_for_one(&self) -> bool {
+        self.state.run.as_ref().is_some_and(|run| run.facts.scope == Scope::One)
+    }
+
     /// Whether to have somebody think while every slot is taken.
     fn asks_ahead(&self, taken: u64) -> bool {
         // The tuner answers at once; asked ahead, it would only know less.

@@ -6,7 +6,7 @@ use super::experiment::Experiment;
 use super::state::State;
 use crate::event::{Purpose, StopReason};
 use crate::id::{CommitId, ExperimentId, TrialId};
-use crate::judge::Noise;
+use crate::judge::{self, Estimate, Noise};
 use crate::units::{Goal, Millis, Score, Timestamp};
 use crate::verdict::Verdict;
 
@@ -120,6 +120,15 @@ impl State {
     /// The row of an experiment that is open, is or was champion, or has just been judged.
     pub fn row(&self, id: ExperimentId) -> Option<Row> {
         self.find(id).map(row)
+    }
+
+    /// How much better the champion is than the baseline, by what was measured of both after they were chosen.
+    pub fn gain_over_baseline(&self) -> Option<Estimate> {
+        let (baseline, champion) = (self.find(self.baseline())?, self.champion()?);
+        let goal = self.segment.as_ref()?.metric.goal;
+        (champion.id != self.baseline() && self.calibrated())
+            .then(|| judge::between(goal, self.noise(), &baseline.level(), &champion.level()))
+            .flatten()
     }
 
     /// The study as a whole, once it has a segment.

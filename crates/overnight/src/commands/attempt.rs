@@ -44,8 +44,8 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
     }
     let slots = session.opened.study.spec().slots;
     let first = session.opened.study.state().next_experiment();
-    let offer = Offer { contents, description: args.message.clone() };
-    let Ended { reason, .. } = session.run(Scope::One, slots, Some(offer))?;
+    let offer = Offer::of_a_person(contents, &args.message);
+    let Ended { reason, .. } = session.run(Scope::One, slots, vec![offer], &mut |_, _| None)?;
     let row = Reader::open(&state)?.row(ExperimentId(first.0.max(1)))?;
     match (args.json, &row) {
         (true, Some(row)) => {

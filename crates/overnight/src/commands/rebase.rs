@@ -47,7 +47,8 @@ pub(crate) fn rebase(place: &Place, args: &Rebase) -> Outcome<Exit> {
     session.say(term::tier_line(session.opened.found.tier));
     let slots = args.slots.unwrap_or(session.opened.study.spec().slots);
     let (study, state) = (session.site.study.clone(), session.site.state());
-    let Ended { reason, summary } = session.run(Scope::Loop { experiments: Some(0) }, slots, None)?;
+    let scope = Scope::Loop { experiments: Some(0) };
+    let Ended { reason, summary, .. } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
     say_end(&reason, summary.as_ref(), &state);
     ui::say(&match exit_of(&reason) {
         Exit::Done => format!("next       overnight run · git log overnight/{study}"),

@@ -49,7 +49,8 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
         session.say(line);
     }
     let (study, state) = (study.clone(), session.site.state());
-    let Ended { reason, summary } = session.run(Scope::Loop { experiments: args.experiments }, slots, None)?;
+    let scope = Scope::Loop { experiments: args.experiments };
+    let Ended { reason, summary, .. } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
     say_end(&reason, summary.as_ref(), &state);
     let begun = summary.is_some_and(|summary| summary.champion.is_some());
     ui::say(&next(&reason, &study, begun));

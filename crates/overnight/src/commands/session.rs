@@ -1,4 +1,4 @@
-//! What `run` and `try` have in common: a keeper, a lock, a loop, signals, and lines on the screen.
+//! What `run`, `try` and `demo` have in common: a keeper, a lock, a loop, signals, and lines on the screen.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -14,6 +14,7 @@ use overnight_engine::worker::{Local, Message, Shop};
 use overnight_engine::workspace::{GitError, Names};
 use overnight_engine::{clock, process};
 use overnight_model::event::{RunFacts, Scope, StopReason, What};
+use overnight_model::judge::Estimate;
 use overnight_model::proposal::Contents;
 use overnight_model::spec::Tier;
 use overnight_model::study::Summary;
@@ -40,6 +41,8 @@ pub(crate) struct Session {
 pub(crate) struct Ended {
     pub(crate) reason: StopReason,
     pub(crate) summary: Option<Summary>,
+    /// The champion against the baseline.
+    pub(crate) gain: Option<Estimate>,
 }
 
 impl Session {
@@ -68,8 +71,14 @@ impl Session {
         self.live.say(text);
     }
 
-    /// Runs the loop to its end.
-    pub(crate) fn run(self, scope: Scope, slots: u32, offer: Option<Offer>) -> Outcome<Ended> {
+    /// Runs the loop to its end. `remark` may add a line to what is shown of an event.
+    pub(crate) fn run(
+        self,
+        scope: Scope,
+        slots: u32,
+        offers: Vec<Offer>,
+        remark: &mut dyn FnMut(&Event, &State) -> Option<String>,
+    ) -> Outcome<Ended> {
         let Session { site, opened, keeper, live } = self;
         let Opened { study, ledger, user, store, lock, baseline, mut opening, contents, found, inputs, .. } = opened;
         let spec = study.spec().clone();
@@ -129,10 +138,15 @@ impl Session {
         watch_signals(machine.inbox(), live.clone(), kill)?;
         let mut dispatch = Dispatch::new(study, ledger, machine)?;
         let screen = live.clone();
-        let outcome = dispatch.run(opening, contents, offer, &mut |event, state| show(&screen, event, state));
+        let outcome = dispatch.run(opening, contents, offers, &mut |event, state| {
+            show(&screen, event, state);
+            if let Some(line) = remark(event, state) {
+                screen.say(&crate::ui::printable(&line));
+            }
+        });
         live.end();
         let state = dispatch.study().state();
-        let summary = state.summary();
+        let (summary, gain) = (state.summary(), state.gain_over_baseline());
         let reason = outcome.map_err(|fault| match fault {
             Fault::Git(GitError::BranchMoved { expected: Some(_), found, .. }) => {
                 open::branch_elsewhere(&site, state, found).map_or_else(|| fault.into(), CliError::from)
@@ -140,7 +154,7 @@ impl Session {
             fault => fault.into(),
         });
         drop(lock);
-        Ok(Ended { reason: reason?, summary })
+        Ok(Ended { reason: reason?, summary, gain })
     }
 }
 

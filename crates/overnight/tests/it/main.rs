@@ -10,6 +10,7 @@ mod attacks;
 mod bare;
 mod check;
 mod contract;
+mod demo;
 mod disk;
 mod docs;
 mod explain;

@@ -281,9 +281,9 @@ impl Simulation {
             }
         }
         let run = study.state().run.as_ref().map_or(1, |run| run.facts.run + 1);
-        let (scope, offer) = match mission {
-            Mission::Loop { experiments } => (Scope::Loop { experiments: Some(experiments) }, None),
-            Mission::Try(contents) => (Scope::One, Some(Offer { contents, description: "mine".to_owned() })),
+        let (scope, offers) = match mission {
+            Mission::Loop { experiments } => (Scope::Loop { experiments: Some(experiments) }, Vec::new()),
+            Mission::Try(contents) => (Scope::One, vec![Offer::of_a_person(contents, "mine")]),
         };
         self.world.borrow_mut().say(|| format!("-- engine {} with {scope:?}", self.lives));
         let (version, boot) = ("0".to_owned(), "simulated".to_owned());
@@ -294,7 +294,7 @@ impl Simulation {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let machine = Simulated::new(world.clone(), user, store);
             let mut dispatch = Dispatch::new(study, ledger, machine)?;
-            let outcome = dispatch.run(opening, contents, offer, &mut |event, state| {
+            let outcome = dispatch.run(opening, contents, offers, &mut |event, state| {
                 world.borrow_mut().watched(event, state);
             });
             if outcome.is_ok() {
