@@ -10,6 +10,7 @@ mod attacks;
 mod contract;
 mod disk;
 mod hints;
+mod init;
 mod isolation;
 mod layers;
 mod limits;

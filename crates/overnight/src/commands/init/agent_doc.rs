@@ -1,11 +1,28 @@
 //! What a coding agent needs to know to use `overnight try`.
 
+use overnight_engine::load;
 use overnight_model::Goal;
-use overnight_model::spec::Spec;
+use overnight_model::spec::{Network, Spec};
+
+use super::look::word;
+
+/// More are named by where they stand.
+const MOST_NAMED: usize = 8;
 
 /// The page, for one study.
-pub(super) fn text(spec: &Spec, several: bool) -> String {
-    let surface = spec.surface.paths().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+pub(super) fn text(spec: &Spec, folder: &str, several: bool) -> String {
+    let paths: Vec<String> = spec.surface.paths().map(|path| load::within(folder, path)).collect();
+    let (surface, restored) = match paths.len() {
+        0..=MOST_NAMED => (
+            paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", "),
+            paths.iter().map(|path| word(path)).collect::<Vec<_>>().join(" "),
+        ),
+        count => (format!("the {count} files of `surface` in the triplet"), "FILE…".to_owned()),
+    };
+    let network = match spec.evaluate.network {
+        Network::None => "no network, ",
+        Network::Full => "",
+    };
     let metric = &spec.metric.name;
     let (better, goal) = match spec.metric.goal {
         Goal::Min => ("lower", "smaller"),
@@ -26,7 +43,7 @@ Only {surface} may change. Everything else is locked: an edit elsewhere is not m
 2. `overnight try{study} --from-worktree -m "the idea in one line" --json`
 3. Read the one JSON object it prints. It takes a while: the baseline is measured first, and a close result is repeated.
 
-The measurement runs `{run}` in a sandbox: no network, no untracked files but the named inputs.
+The measurement runs `{run}` in a sandbox: {network}no untracked files but the inputs of the triplet.
 
 | field | meaning |
 |---|---|
@@ -56,6 +73,5 @@ why; 4 stopped by a limit; 130 interrupted.
 - Do not write in `.overnight/`, and do not edit `overnight.toml` or how `{metric}` is measured.
 - Do not measure by hand and report your own number: only a verdict counts, and one lucky run is noise.
 "#,
-        restored = spec.surface.paths().collect::<Vec<_>>().join(" "),
     )
 }

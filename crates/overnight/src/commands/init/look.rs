@@ -111,6 +111,11 @@ pub(super) fn extension_of(path: &str) -> &str {
     name_of(path).rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
+/// A path or a name as a word of a shell.
+pub(super) fn word(path: &str) -> String {
+    overnight_engine::workspace::shell_word(Path::new(path))
+}
+
 /// A path below a folder, without `.` and `..`; nothing where it leaves the top.
 pub(super) fn join(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();

@@ -127,8 +127,9 @@ fn choose(look: &Look, found: &mut Vec<Proposal>, args: &Init) -> Outcome<Propos
     if let Some(metric) = &args.metric {
         if proposal.metric != *metric {
             (proposal.last, proposal.goal) = (false, metric::goal_of(metric));
-            let guess = proposal.goal.map_or("not known", goal_name);
-            proposal.because(Key::Goal, format!("`{guess}`, by the name `{metric}`"));
+            if let Some(goal) = proposal.goal {
+                proposal.because(Key::Goal, format!("`{}`, by the name `{metric}`", goal_name(goal)));
+            }
         }
         proposal.metric.clone_from(metric);
         proposal.because(Key::Metric, given);
@@ -141,6 +142,10 @@ fn choose(look: &Look, found: &mut Vec<Proposal>, args: &Init) -> Outcome<Propos
         proposal.budget.clone_from(budget);
         proposal.because(Key::Budget, given);
     }
+    if proposal.goal.is_none() && !proposal.metric.is_empty() {
+        proposal.goal = Some(Goal::Min);
+        proposal.because(Key::Goal, "`min` is a guess, nothing says which: --goal max where more is better");
+    }
     inputs::see(look, &mut proposal);
     Ok(proposal)
 }
@@ -151,7 +156,9 @@ fn tell(chosen: &Proposal, others: &[Proposal], asks: bool) {
         return ui::say("nothing was recognised here");
     }
     ui::say(&format!("recognised  {}", ui::printable(&chosen.what)));
-    for other in others.iter().filter(|other| other.kind != chosen.kind) {
+    // Most things that are run are scripts in the end; that is no second finding.
+    let is_news = |other: &&Proposal| other.kind != chosen.kind && other.kind != "script";
+    for other in others.iter().filter(is_news) {
         ui::say(&format!("also        {} (--as {})", ui::printable(&other.what), other.kind));
     }
     if asks {
@@ -170,6 +177,7 @@ fn talk(look: &Look, site: &Site, mut proposal: Proposal) -> Outcome<Option<Prop
             return Ok(None);
         }
         inputs::see(look, &mut proposal);
+        drop_refused_inputs(look, site, &mut proposal);
         let text = ui::printable(&proposal.text());
         ui::say(&format!("\n{}:\n\n    {}\n", site.triplet_name(), text.trim_end().replace('\n', "\n    ")));
         match parse(look, site, &proposal.text()) {
@@ -193,18 +201,28 @@ fn checked(look: &Look, site: &Site, mut proposal: Proposal) -> Outcome<Proposal
     if !unknown.is_empty() {
         return Err(unknown_error(look, &proposal, &unknown));
     }
-    // What was seen may not be allowed as an input, and then it is not ours to propose.
-    if parse(look, site, &proposal.text()).is_err() {
-        for input in std::mem::take(&mut proposal.inputs) {
-            proposal.inputs.push(input);
-            if parse(look, site, &proposal.text()).is_err() {
-                proposal.inputs.pop();
-            }
-        }
+    drop_refused_inputs(look, site, &mut proposal);
+    parse(look, site, &proposal.text()).map_err(OpenError::Problems)?;
+    Ok(proposal)
+}
+
+/// What was seen may not be allowed as an input, and then it is not ours to propose.
+fn drop_refused_inputs(look: &Look, site: &Site, proposal: &mut Proposal) {
+    let is_right = |proposal: &Proposal| parse(look, site, &proposal.text()).is_ok();
+    if is_right(proposal) {
+        return;
     }
-    match parse(look, site, &proposal.text()) {
-        Ok(_) => Ok(proposal),
-        Err(problems) => Err(OpenError::Problems(problems).into()),
+    let seen = std::mem::take(&mut proposal.inputs);
+    if !is_right(proposal) {
+        // Something else is wrong, and has to be shown.
+        proposal.inputs = seen;
+        return;
+    }
+    for input in seen {
+        proposal.inputs.push(input);
+        if !is_right(proposal) {
+            proposal.inputs.pop();
+        }
     }
 }
 
@@ -278,7 +296,7 @@ fn agent_page(place: &place::Found, file: &std::path::Path, look: &Look) -> Outc
     let text = std::fs::read_to_string(&site.triplet)
         .map_err(|error| CliError::usage(format!("could not read {}", site.triplet.display())).cause(&error))?;
     let spec = parse(look, site, &text).map_err(OpenError::Problems)?;
-    let page = agent_doc::text(&spec, place.several());
+    let page = agent_doc::text(&spec, &look.folder, place.several());
     if file == std::path::Path::new("-") {
         ui::data(page.trim_end());
         return Ok(Exit::Done);

@@ -110,9 +110,9 @@ pub(super) fn mentioned(look: &Look, folder: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// Whether a path can be written as a path: one with these signs would be a pattern.
+/// Whether a path can be written as a path: with some signs it would be a pattern, with a dash in front a flag.
 pub(super) fn is_plain(path: &str) -> bool {
-    !path.contains(['*', '?'])
+    !path.starts_with('-') && !path.contains(['*', '?']) && !path.contains(char::is_control)
 }
 
 fn python(look: &Look, path: &str, text: &str) -> Vec<String> {

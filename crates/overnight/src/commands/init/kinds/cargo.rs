@@ -1,6 +1,6 @@
 //! Benchmarks of cargo: criterion, and the ones of the nightly test harness.
 
-use super::super::look::{Look, folder_of, name_of};
+use super::super::look::{Look, folder_of, name_of, word};
 use super::super::proposal::{Key, Proposal, Sure};
 use super::super::reach;
 use super::take_goal;
@@ -21,10 +21,11 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
     let Benches { folder, names, files, criterion } = find(look)?;
     let manifest = look.text(&at(&folder, "Cargo.toml"))?;
     let package = value_of(&manifest, "[package]", "name")?;
-    let (tool, harness) = if criterion { ("criterion", " -- --output-format bencher") } else { ("cargo bench", "") };
+    let (tool, harness) =
+        if criterion { ("criterion", " -- --noplot --output-format bencher") } else { ("cargo bench", "") };
     let mut proposal = Proposal::new("cargo-bench", format!("{tool} ({})", files[0]), Sure::Benchmark);
-    let picked: String = names.iter().map(|name| format!(" --bench {name}")).collect();
-    let package_flag = if folder.is_empty() { String::new() } else { format!(" -p {package}") };
+    let picked: String = names.iter().map(|name| format!(" --bench {}", word(name))).collect();
+    let package_flag = if folder.is_empty() { String::new() } else { format!(" -p {}", word(&package)) };
     let cargo = if criterion || is_nightly(look) { "cargo" } else { "cargo +nightly" };
     proposal.run = format!("{cargo} bench --offline{package_flag}{picked}{harness} > \"$TMPDIR/b\" && {READ}");
     proposal.because(Key::Run, "the benchmarks, then a line that reads what they print");

@@ -3,7 +3,7 @@
 use overnight_model::Goal;
 use overnight_model::metric::is_name;
 
-use super::super::look::{Look, join};
+use super::super::look::{Look, join, word};
 use super::super::metric;
 use super::super::proposal::{Key, Proposal, Sure, goal_name};
 use super::super::reach;
@@ -25,7 +25,7 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
     let prompt = look.text(&files.prompt).unwrap_or_default();
     let place = |path: &str| match inside.as_str() {
         "" => format!("bash {path}"),
-        inside => format!("cd {inside} && bash {}", path.strip_prefix(&format!("{inside}/")).unwrap_or(path)),
+        inside => format!("cd {} && bash {}", word(inside), path.strip_prefix(&format!("{inside}/")).unwrap_or(path)),
     };
     proposal.run = place(&files.measure);
     proposal.because(Key::Run, "what pi runs");

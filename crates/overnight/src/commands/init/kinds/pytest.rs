@@ -1,6 +1,6 @@
 //! Tests of pytest-benchmark.
 
-use super::super::look::{Look, extension_of, folder_of, name_of};
+use super::super::look::{Look, extension_of, folder_of, name_of, word};
 use super::super::proposal::{Key, Proposal, Sure};
 use super::super::reach;
 use super::{python, take_goal};
@@ -95,9 +95,4 @@ fn common_folder(paths: &[String]) -> &str {
         folder = folder_of(folder);
     }
     if folder.is_empty() { "." } else { folder }
-}
-
-/// A path as a word of a shell.
-fn word(path: &str) -> String {
-    overnight_engine::workspace::shell_word(std::path::Path::new(path))
 }

@@ -1,6 +1,6 @@
 //! A plain script that prints a number.
 
-use super::super::look::{Look, extension_of, name_of};
+use super::super::look::{Look, extension_of, name_of, word};
 use super::super::metric::{self, Printed};
 use super::super::proposal::{Key, Proposal, Sure};
 use super::super::reach;
@@ -70,6 +70,10 @@ fn proposal(look: &Look, path: &str, printed: Option<Printed>, run: String) -> P
         }
         None => proposal.because(Key::Budget, "a guess; the wall is twice as far"),
     }
+    if extension_of(path) == "py" && declares_pytest(look) {
+        proposal.guard = Some(format!("{} -m pytest -q", python(look)));
+        proposal.because(Key::Guard, "there are tests, and they must still pass");
+    }
     proposal.sources = vec![path.to_owned()];
     proposal
 }
@@ -86,9 +90,18 @@ fn prints(look: &Look, path: &str) -> Option<(String, Printed)> {
     Some((path.to_owned(), own.or_else(behind)?))
 }
 
+/// Whether there are tests, and a file that says what they are run with.
+fn declares_pytest(look: &Look) -> bool {
+    let files = ["pyproject.toml", "requirements.txt", "requirements-dev.txt", "dev-requirements.txt", "pytest.ini"];
+    let declared =
+        files.iter().any(|file| look.has(file) && look.text(file).is_some_and(|text| text.contains("pytest")));
+    let is_test = |path: &String| extension_of(path) == "py" && name_of(path).starts_with("test_");
+    declared && look.tracked().iter().any(is_test)
+}
+
 /// How a script is started.
 fn started(look: &Look, path: &str) -> String {
-    let word = overnight_engine::workspace::shell_word(std::path::Path::new(path));
+    let word = word(path);
     let with = match extension_of(path) {
         "py" if look.has("uv.lock") && name_of(path) == path => "uv run",
         "py" => python(look),
