@@ -41,7 +41,7 @@ Only {surface} may change. Everything else is locked: an edit elsewhere is not m
 
 1. Edit the surface in the working tree: one idea at a time, on top of what is there.
 2. `overnight try{study} --from-worktree -m "the idea in one line" --json`
-3. Read the one JSON object it prints. It takes a while: the baseline is measured first, and a close result is repeated.
+3. Read the one JSON object it prints. It takes a while: the baseline comes first, and a close result is repeated.
 
 The measurement runs `{run}` in a sandbox: {network}no untracked files but the inputs of the triplet.
 
@@ -64,8 +64,8 @@ After `kept`, go on from your edit. After anything else, put the surface back to
 - `overnight show{study} N`: diff, trials and output of experiment N; `overnight show{study} champion` is the one to beat.
 - `overnight status{study} --json`: baseline, champion and noise.
 
-Exit codes: 0 done, whatever the verdict; 2 usage or configuration, or the baseline itself fails; 3 refused, the message says
-why; 4 stopped by a limit; 130 interrupted.
+Exit codes: 0 done, whatever the verdict; 2 usage or configuration, or the baseline itself fails; 3 refused, and the
+message says why; 4 stopped by a limit; 130 interrupted.
 
 ## What not to do
 

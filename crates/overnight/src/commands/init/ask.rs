@@ -4,7 +4,8 @@ use std::io::BufRead;
 
 use overnight_model::Goal;
 
-use super::proposal::{Key, Proposal, goal_name};
+use super::metric;
+use super::proposal::{GIVEN, Key, Proposal, goal_name};
 use crate::ui;
 
 /// There will be no more answers.
@@ -12,20 +13,20 @@ pub(super) struct Gone;
 
 /// Asks for what a triplet cannot do without.
 pub(super) fn ask(proposal: &mut Proposal) -> Result<(), Gone> {
-    let surface = proposal.surface.join(", ");
-    let surface = required(proposal, Key::Surface, "which file may change? (several: a, b)", &surface)?;
+    let guess = proposal.surface.join(", ");
+    let surface = required(proposal, Key::Surface, "which file may change? (several: a, b)", &guess)?;
     proposal.surface = surface.split(',').map(|path| path.trim().to_owned()).filter(|path| !path.is_empty()).collect();
-    proposal.run = required(proposal, Key::Run, "which command measures it?", &proposal.run)?;
-    proposal.metric = required(proposal, Key::Metric, "what is the number called?", &proposal.metric)?;
-    let goal = proposal.goal.map_or("", goal_name);
+    proposal.run = required(proposal, Key::Run, "which command measures it?", &proposal.run.clone())?;
+    proposal.metric = required(proposal, Key::Metric, "what is the number called?", &proposal.metric.clone())?;
+    let guess = proposal.goal.or_else(|| metric::goal_of(&proposal.metric)).map_or("", goal_name);
     proposal.goal = loop {
-        match required(proposal, Key::Goal, "which is better, min or max?", goal)?.as_str() {
+        match required(proposal, Key::Goal, "which is better, min or max?", guess)?.as_str() {
             "min" => break Some(Goal::Min),
             "max" => break Some(Goal::Max),
             other => ui::say(&format!("`{}` is neither min nor max", ui::printable(other))),
         }
     };
-    proposal.budget = required(proposal, Key::Budget, "how long may one run take?", &proposal.budget)?;
+    proposal.budget = required(proposal, Key::Budget, "how long may one run take?", &proposal.budget.clone())?;
     Ok(())
 }
 
@@ -40,7 +41,7 @@ pub(super) fn agrees(question: &str) -> Result<bool, Gone> {
     }
 }
 
-fn required(proposal: &Proposal, key: Key, question: &str, guess: &str) -> Result<String, Gone> {
+fn required(proposal: &mut Proposal, key: Key, question: &str, guess: &str) -> Result<String, Gone> {
     if let Some(reason) = proposal.reason(key).filter(|_| !guess.is_empty()) {
         ui::say(&format!("  {}: {}", key.name(), ui::printable(reason)));
     }
@@ -48,7 +49,12 @@ fn required(proposal: &Proposal, key: Key, question: &str, guess: &str) -> Resul
         let shown = if guess.is_empty() { String::new() } else { format!("[{}] ", ui::printable(guess)) };
         let given = answer(&format!("{question} {shown}"))?;
         match (given.is_empty(), guess.is_empty()) {
-            (false, _) => return Ok(given),
+            (false, _) => {
+                if given != guess {
+                    proposal.because(key, GIVEN);
+                }
+                return Ok(given);
+            }
             (true, false) => return Ok(guess.to_owned()),
             (true, true) => {}
         }

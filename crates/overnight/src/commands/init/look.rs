@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use overnight_engine::load;
-use overnight_engine::workspace::{FileKind, UserRepo};
+use overnight_engine::workspace::{FileKind, GitError, UserRepo};
 
-use crate::error::Outcome;
+use crate::error::{CliError, Outcome};
 
 /// Longer than any benchmark that a person wrote; of a longer one the beginning is read.
 const LONGEST: u64 = 256 * 1024;
@@ -30,7 +30,14 @@ pub(super) struct Look {
 
 impl Look {
     pub(super) fn new(dir: &Path) -> Outcome<Look> {
-        let user = UserRepo::discover(dir)?;
+        let user = UserRepo::discover(dir).map_err(|error| match error {
+            // Here it is not that a study is refused: there is nothing to look at yet.
+            GitError::NotARepository { .. } | GitError::NoCommits { .. } => {
+                let hint = error.hint().unwrap_or_default();
+                CliError::usage(error.to_string()).hint(hint + "; then run `overnight init` again")
+            }
+            error => error.into(),
+        })?;
         let files = user.files(user.head()?)?;
         let folder = user.prefix(dir);
         let regular = files.iter().filter(|file| matches!(file.kind, FileKind::File | FileKind::Executable));

@@ -24,7 +24,7 @@ use crate::args::Place;
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
 use look::Look;
-use proposal::{Key, Proposal, goal_name};
+use proposal::{GIVEN, Key, Proposal};
 
 const PROGRAM: &str = "program.md";
 const AGENT_DOC: &str = "OVERNIGHT.md";
@@ -115,36 +115,35 @@ fn choose(look: &Look, found: &mut Vec<Proposal>, args: &Init) -> Outcome<Propos
         (_, Some(at)) => found.remove(at),
         (_, None) => kinds::command(look, args.run.as_deref().unwrap_or_default()),
     };
-    let given = "as you said";
     if !args.surface.is_empty() {
         proposal.surface.clone_from(&args.surface);
-        proposal.because(Key::Surface, given);
+        proposal.because(Key::Surface, GIVEN);
     }
     if let Some(run) = &args.run {
         proposal.run.clone_from(run);
-        proposal.because(Key::Run, given);
+        proposal.because(Key::Run, GIVEN);
     }
     if let Some(metric) = &args.metric {
         if proposal.metric != *metric {
             (proposal.last, proposal.goal) = (false, metric::goal_of(metric));
-            if let Some(goal) = proposal.goal {
-                proposal.because(Key::Goal, format!("`{}`, by the name `{metric}`", goal_name(goal)));
+            if proposal.goal.is_some() {
+                proposal.because(Key::Goal, format!("by the name `{metric}`"));
             }
         }
         proposal.metric.clone_from(metric);
-        proposal.because(Key::Metric, given);
+        proposal.because(Key::Metric, GIVEN);
     }
     if let Some(goal) = args.goal {
         proposal.goal = Some(goal);
-        proposal.because(Key::Goal, given);
+        proposal.because(Key::Goal, GIVEN);
     }
     if let Some(budget) = &args.budget {
         proposal.budget.clone_from(budget);
-        proposal.because(Key::Budget, given);
+        proposal.because(Key::Budget, GIVEN);
     }
     if proposal.goal.is_none() && !proposal.metric.is_empty() {
         proposal.goal = Some(Goal::Min);
-        proposal.because(Key::Goal, "`min` is a guess, nothing says which: --goal max where more is better");
+        proposal.because(Key::Goal, "a guess, nothing says which: --goal max where more is better");
     }
     inputs::see(look, &mut proposal);
     Ok(proposal)
@@ -153,7 +152,10 @@ fn choose(look: &Look, found: &mut Vec<Proposal>, args: &Init) -> Outcome<Propos
 /// Says what was recognised, and without questions also why.
 fn tell(chosen: &Proposal, others: &[Proposal], asks: bool) {
     if chosen.run.is_empty() {
-        return ui::say("nothing was recognised here");
+        if asks {
+            ui::say("nothing was recognised here: your answers make the triplet");
+        }
+        return;
     }
     ui::say(&format!("recognised  {}", ui::printable(&chosen.what)));
     // Most things that are run are scripts in the end; that is no second finding.
@@ -165,7 +167,8 @@ fn tell(chosen: &Proposal, others: &[Proposal], asks: bool) {
         return;
     }
     for (key, reason) in &chosen.why {
-        ui::say(&format!("  {:<9} {}", key.name(), ui::printable(reason)));
+        let value = ui::printable(&chosen.value(*key));
+        ui::say(&format!("  {:<9} {value} ({})", key.name(), ui::printable(reason)));
     }
 }
 
@@ -235,10 +238,13 @@ fn unknown_error(look: &Look, proposal: &Proposal, unknown: &[Key]) -> CliError 
         _ => "--run \"python3 train.py\"",
     };
     let flags: Vec<&str> = unknown.iter().map(example).collect();
-    let message = match (proposal.run.is_empty(), look.tracked().is_empty()) {
-        (true, true) => format!("there are no tracked files in {}", look.dir.display()),
-        (true, false) => format!("nothing in {} looks like a benchmark or prints a number", look.dir.display()),
-        (false, _) => format!("could not guess {}", names.join(" and ")),
+    if look.tracked().is_empty() {
+        let hint = "add the files with `git add`, commit them, and run `overnight init` again";
+        return CliError::usage(format!("git has no files in {}", look.dir.display())).hint(hint);
+    }
+    let message = match proposal.run.is_empty() {
+        true => format!("nothing in {} looks like a benchmark or prints a number", look.dir.display()),
+        false => format!("could not guess {}", names.join(" and ")),
     };
     let elsewhere = if look.folder.is_empty() { "" } else { ", or look from the top of the repository with -C" };
     CliError::usage(message).hint(format!("say it: overnight init {}{elsewhere}", flags.join(" ")))

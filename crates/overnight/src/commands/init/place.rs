@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use overnight_engine::load::{Site, SiteError, TRIPLET, is_study_name};
-use overnight_engine::workspace::shell_word;
 
 use crate::error::{CliError, Exit, Outcome};
 
@@ -45,9 +44,7 @@ impl Found {
 
     /// What to say where the triplet is there already.
     pub(super) fn taken(&self) -> CliError {
-        let path = shell_word(&self.site.triplet);
-        let hint =
-            format!("edit it; or begin another study beside it with `overnight init --study NAME`; {path} stays");
+        let hint = "edit it, or begin another study beside it with `overnight init --study NAME`";
         CliError::new(Exit::Refused, format!("{} is there already", self.site.triplet.display())).hint(hint)
     }
 

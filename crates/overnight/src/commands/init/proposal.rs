@@ -43,6 +43,13 @@ impl Key {
     }
 }
 
+/// The reason for what a person said.
+pub(super) const GIVEN: &str = "as you said";
+/// A line and the reason behind it, together no wider than this.
+const WIDEST: usize = 100;
+/// As much of a command as a line of reasons has room for.
+const SHOWN: usize = 60;
+
 /// A triplet in the making. What is empty is not known.
 #[derive(Debug, Clone)]
 pub(super) struct Proposal {
@@ -100,6 +107,25 @@ impl Proposal {
         self.why.iter().find(|(known, _)| *known == key).map(|(_, reason)| reason.as_str())
     }
 
+    /// What is proposed, in short.
+    pub(super) fn value(&self, key: Key) -> String {
+        let missing = self.missing.iter().map(|(path, _)| path);
+        let value = match key {
+            Key::Surface => self.surface.join(", "),
+            Key::Metric => self.metric.clone(),
+            Key::Goal => self.goal.map_or("", goal_name).to_owned(),
+            Key::Run => self.run.clone(),
+            Key::Budget => self.budget.clone(),
+            Key::Prepare => self.prepare.clone().unwrap_or_default(),
+            Key::Inputs => self.inputs.iter().chain(missing).cloned().collect::<Vec<_>>().join(", "),
+            Key::Guard => self.guard.clone().unwrap_or_default(),
+        };
+        match value.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{} …", &value[..end]),
+            None => value,
+        }
+    }
+
     /// What still has to be said before this is a triplet.
     pub(super) fn unknown(&self) -> Vec<Key> {
         let missing = [
@@ -120,11 +146,14 @@ impl Proposal {
         let goal = goal_name(self.goal.unwrap_or(Goal::Min));
         let pick = if self.last { ", pick = \"last\"" } else { "" };
         let mut lines = vec![
-            format!("surface = {surface}"),
-            format!("metric = {{ name = {}, goal = \"{goal}\"{pick} }}", quoted(&self.metric)),
+            self.with_reason(format!("surface = {surface}"), Key::Surface),
+            self.with_reason(
+                format!("metric = {{ name = {}, goal = \"{goal}\"{pick} }}", quoted(&self.metric)),
+                Key::Metric,
+            ),
             "[evaluate]".to_owned(),
             format!("run = {}", quoted(&self.run)),
-            format!("budget = {}", quoted(&self.budget)),
+            self.with_reason(format!("budget = {}", quoted(&self.budget)), Key::Budget),
         ];
         lines.extend(self.prepare.as_ref().map(|prepare| format!("prepare = {}", quoted(prepare))));
         if !self.inputs.is_empty() {
@@ -139,6 +168,14 @@ impl Proposal {
             lines.extend(["[[guard]]".to_owned(), format!("run = {}", quoted(guard))]);
         }
         lines
+    }
+
+    /// A guess is easier to judge with its reason beside it, as long as it is short.
+    fn with_reason(&self, line: String, key: Key) -> String {
+        match self.reason(key).filter(|reason| *reason != GIVEN && !reason.contains(char::is_control)) {
+            Some(reason) if line.len() + reason.len() + 4 <= WIDEST => format!("{line}  # {reason}"),
+            _ => line,
+        }
     }
 
     pub(super) fn text(&self) -> String {

@@ -7,8 +7,8 @@ use crate::support::{Ran, Repo};
 
 /// Holds a terminal, waits for each text in turn, types the answer to it, and tells what was shown.
 const TYPIST: &str = r#"
-import os, pty, signal, sys
-pairs, command = eval(sys.argv[1]), sys.argv[2:]
+import json, os, pty, sys
+pairs, command = json.loads(sys.argv[1]), sys.argv[2:]
 pid, terminal = pty.fork()
 if pid == 0:
     os.execv(command[0], command)
@@ -35,10 +35,10 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) % 256)
 
 #[track_caller]
 fn typed(repo: &Repo, answers: &[(&str, &str)], args: &[&str]) -> Ran {
-    let pairs: Vec<String> = answers.iter().map(|(wanted, answer)| format!("({wanted:?}, {answer:?})")).collect();
+    let pairs = serde_json::to_string(answers).unwrap();
     let inner = repo.command(args);
     let mut command = Command::new("python3");
-    command.args(["-c", TYPIST, &format!("[{}]", pairs.join(", "))]).arg(inner.get_program()).args(inner.get_args());
+    command.args(["-c", TYPIST, &pairs]).arg(inner.get_program()).args(inner.get_args());
     command.current_dir(repo.dir()).env_clear().stdin(Stdio::null());
     command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
     Ran::of(command.output().unwrap())
@@ -49,7 +49,35 @@ fn enter_takes_every_guess() {
     let repo = fixtures::pi();
     let enter = |question| (question, "\n");
     let answers = ["may change?", "measures it?", "called?", "min or max?", "take?", "write it?"].map(enter);
-    insta::assert_snapshot!(typed(&repo, &answers, &["init"]), @"");
+    insta::assert_snapshot!(typed(&repo, &answers, &["init"]), @r#"
+    recognised  a folder of pi-autoresearch (.auto/measure.sh)
+      surface: the files in scope, by .auto/prompt.md
+    which file may change? (several: a, b) [src/work.py] 
+      run: what pi runs
+    which command measures it? [bash .auto/measure.sh] 
+      metric: .auto/log.jsonl was begun with it
+    what is the number called? [total_us] 
+      goal: by the same line
+    which is better, min or max? [min] 
+      budget: pi ends a run after 10 minutes, which is the wall that comes with this
+    how long may one run take? [5m] 
+
+    overnight.toml:
+
+        surface = "src/work.py"  # the files in scope, by .auto/prompt.md
+        metric = { name = "total_us", goal = "min" }  # .auto/log.jsonl was begun with it
+        [evaluate]
+        run = "bash .auto/measure.sh"
+        budget = "5m"  # pi ends a run after 10 minutes, which is the wall that comes with this
+        [[guard]]
+        run = "bash .auto/checks.sh"
+
+    write it? [Y/n] 
+    wrote       overnight.toml
+    wrote       program.md: your words to the agent; add what you know
+    next        overnight check · overnight run
+    --- exit code 0
+    "#);
     assert!(repo.read("overnight.toml").contains("name = \"total_us\""));
     assert!(repo.read("program.md").contains("Make `total_us` smaller"));
 }
@@ -74,7 +102,13 @@ fn an_answer_replaces_a_guess_and_a_wrong_one_is_asked_for_again() {
         ("write it?", "y\n"),
     ];
     typed(&repo, &answers, &["init"]).ended(0);
-    insta::assert_snapshot!(repo.read("overnight.toml"), @"");
+    insta::assert_snapshot!(repo.read("overnight.toml"), @r#"
+    surface = "knobs.py"
+    metric = { name = "depth", goal = "max" }
+    [evaluate]
+    run = "sh what.sh"
+    budget = "10s"
+    "#);
 }
 
 #[test]

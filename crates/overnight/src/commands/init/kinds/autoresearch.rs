@@ -56,7 +56,9 @@ fn inputs(look: &Look, proposal: &mut Proposal, prepare: &str, train: &str, uv: 
     {
         proposal.inputs.push(format!("~/{hub}"));
     }
-    proposal.because(Key::Inputs, "the environment, and what prepare.py downloads");
+    let all = proposal.missing.is_empty();
+    let wait = if all { String::new() } else { format!("; not all there yet: {}", proposal.to_make()) };
+    proposal.because(Key::Inputs, format!("the environment, and what prepare.py downloads{wait}"));
 }
 
 /// The name in the first `grep "^name:` of the program.

@@ -10,7 +10,7 @@ mod script;
 
 use super::look::Look;
 use super::metric::{self, Printed};
-use super::proposal::{Key, Proposal, goal_name};
+use super::proposal::{Key, Proposal};
 use super::reach;
 
 pub(super) use npm::package_main;
@@ -52,10 +52,10 @@ fn take_goal(proposal: &mut Proposal, prose: &str) {
     let name = proposal.metric.clone();
     if let Some(goal) = metric::goal_of(&name) {
         proposal.goal = Some(goal);
-        proposal.because(Key::Goal, format!("`{}`, by the name `{name}`", goal_name(goal)));
+        proposal.because(Key::Goal, format!("by the name `{name}`"));
     } else if let Some(goal) = metric::goal_in(prose) {
         proposal.goal = Some(goal);
-        proposal.because(Key::Goal, format!("`{}`, by what is written about it", goal_name(goal)));
+        proposal.because(Key::Goal, "by what is written about it");
     }
 }
 

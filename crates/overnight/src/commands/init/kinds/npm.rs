@@ -72,7 +72,8 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
     match look.is_untracked("node_modules") {
         true => proposal.inputs.push("node_modules".to_owned()),
         false if has_dependencies(&package) => {
-            proposal.missing.push(("node_modules".to_owned(), "npm install".to_owned()))
+            proposal.missing.push(("node_modules".to_owned(), "npm install".to_owned()));
+            proposal.because(Key::Inputs, "not there yet: first `npm install`");
         }
         false => {}
     }

@@ -5,7 +5,7 @@ use overnight_model::metric::is_name;
 
 use super::super::look::{Look, join, word};
 use super::super::metric;
-use super::super::proposal::{Key, Proposal, Sure, goal_name};
+use super::super::proposal::{Key, Proposal, Sure};
 use super::super::reach;
 use super::{take_goal, take_surface};
 
@@ -79,13 +79,13 @@ fn take_metric(look: &Look, proposal: &mut Proposal, files: &Files, measure: &st
         proposal.metric = name;
         proposal.goal = Some(goal);
         proposal.because(Key::Metric, format!("{} was begun with it", files.log));
-        proposal.because(Key::Goal, format!("`{}`, by the same line", goal_name(goal)));
+        proposal.because(Key::Goal, "by the same line");
     } else if let Some((name, goal)) = primary(prompt) {
         proposal.metric = name;
         proposal.goal = goal;
         proposal.because(Key::Metric, format!("the primary one, by {}", files.prompt));
         match goal {
-            Some(goal) => proposal.because(Key::Goal, format!("`{}`, by the same line", goal_name(goal))),
+            Some(_) => proposal.because(Key::Goal, "by the same line"),
             None => take_goal(proposal, prompt),
         }
     } else if let Some(found) = metric::printed(measure).into_iter().find(|found| found.marked) {
