@@ -36,7 +36,7 @@ fn a_checkout_of_autoresearch_whose_data_is_not_there_yet() {
       goal      min (by the name `val_bpb`)
       run       uv run train.py (there is a pyproject.toml)
       budget    5m (prepare.py says TIME_BUDGET = 300)
-      inputs    .venv, ~/.cache/autoresearch (the environment, and what prepare.py downloads)
+      inputs    .venv, ~/.cache/autoresearch (the environment, and what prepare.py downloads; not all there yet: first `uv sync && uv run prepare.py`)
     nothing was written: `overnight init --yes` writes it; --surface, --metric, --goal, --run and --budget change it
     --- exit code 2
     "#);
@@ -267,6 +267,7 @@ fn npm_run_bench_that_prints_nothing_known_is_timed() {
       goal      min (by the name `time_ms`)
       run       t=$(date +%s%N) && npm run -s bench && echo "time_ms: $(( ($ … (package.json says `node bench/run.js`)
       budget    2m (a guess: a few seconds for each benchmark)
+      inputs    node_modules (not there yet: first `npm install`)
       guard     npm test --silent (package.json has tests, `node test.js`)
     nothing was written: `overnight init --yes` writes it; --surface, --metric, --goal, --run and --budget change it
     --- exit code 2

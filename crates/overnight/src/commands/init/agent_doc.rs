@@ -1,16 +1,48 @@
 //! What a coding agent needs to know to use `overnight try`.
 
+use std::fs;
+use std::path::Path;
+
 use overnight_engine::load;
+use overnight_engine::open::OpenError;
 use overnight_model::Goal;
 use overnight_model::spec::{Network, Spec};
 
-use super::look::word;
+use super::check::parse;
+use super::look::{Look, word};
+use super::place::Found;
+use super::write;
+use crate::error::{CliError, Exit, Outcome};
+use crate::ui;
 
 /// More are named by where they stand.
 const MOST_NAMED: usize = 8;
 
+/// Writes or prints the page for coding agents.
+pub(super) fn give(place: &Found, file: &Path, look: &Look) -> Outcome<Exit> {
+    let site = &place.site;
+    let text = fs::read_to_string(&site.triplet)
+        .map_err(|error| CliError::usage(format!("could not read {}", site.triplet.display())).cause(&error))?;
+    let spec = parse(look, site, &text).map_err(OpenError::Problems)?;
+    let page = page(&spec, &look.folder, place.several());
+    if file == Path::new("-") {
+        ui::data(page.trim_end());
+        return Ok(Exit::Done);
+    }
+    let path = site.dir.join(file);
+    match write::new_file(&path, &page)? {
+        true => ui::say(&format!("wrote       {}: point your coding agent to it", file.display())),
+        false => {
+            let message = format!("{} is there already", path.display());
+            let hint = "`overnight init --agent-doc -` prints the page; `--agent-doc FILE` writes it elsewhere";
+            return Err(CliError::new(Exit::Refused, message).hint(hint));
+        }
+    }
+    Ok(Exit::Done)
+}
+
 /// The page, for one study.
-pub(super) fn text(spec: &Spec, folder: &str, several: bool) -> String {
+fn page(spec: &Spec, folder: &str, several: bool) -> String {
     let paths: Vec<String> = spec.surface.paths().map(|path| load::within(folder, path)).collect();
     let (surface, restored) = match paths.len() {
         0..=MOST_NAMED => (

@@ -2,6 +2,8 @@
 
 mod agent_doc;
 mod ask;
+mod check;
+mod choose;
 mod inputs;
 mod kinds;
 mod look;
@@ -12,19 +14,18 @@ mod proposal;
 mod reach;
 mod write;
 
-use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use overnight_engine::load::{self, Problems, Site, Tree, Triplet};
-use overnight_engine::open::OpenError;
+use overnight_engine::load::Site;
 use overnight_model::Goal;
-use overnight_model::spec::Spec;
 
 use crate::args::Place;
-use crate::error::{CliError, Exit, Outcome};
+use crate::error::{Exit, Outcome};
 use crate::ui;
+use check::{checked, drop_refused_inputs, parse};
+use choose::choose;
 use look::Look;
-use proposal::{GIVEN, Key, Proposal};
+use proposal::Proposal;
 
 const PROGRAM: &str = "program.md";
 const AGENT_DOC: &str = "OVERNIGHT.md";
@@ -62,7 +63,7 @@ pub(crate) fn init(place: &Place, args: &Init) -> Outcome<Exit> {
     let site = &place.site;
     if site.triplet.exists() {
         return match &args.agent_doc {
-            Some(file) => agent_page(&place, file, &Look::new(&site.dir)?),
+            Some(file) => agent_doc::give(&place, file, &Look::new(&site.dir)?),
             None => Err(place.taken()),
         };
     }
@@ -72,7 +73,7 @@ pub(crate) fn init(place: &Place, args: &Init) -> Outcome<Exit> {
     let look = Look::new(&site.dir)?;
     let mut found = kinds::recognise(&look);
     let chosen = choose(&look, &mut found, args)?;
-    let asks = !args.yes && io::stdin().is_terminal() && io::stderr().is_terminal();
+    let asks = !args.yes && ui::can_ask();
     tell(&chosen, &found, asks);
     let proposal = match asks {
         true => match talk(&look, site, chosen)? {
@@ -94,59 +95,10 @@ pub(crate) fn init(place: &Place, args: &Init) -> Outcome<Exit> {
     }
     put(&place, &proposal)?;
     if let Some(file) = &args.agent_doc {
-        agent_page(&place, file, &look)?;
+        agent_doc::give(&place, file, &look)?;
     }
     next(&place, &look, &proposal);
     Ok(Exit::Done)
-}
-
-/// The surest proposal, with what the person said on the command line in it.
-fn choose(look: &Look, found: &mut Vec<Proposal>, args: &Init) -> Outcome<Proposal> {
-    let wanted = args.kind.as_deref();
-    let at = found.iter().position(|proposal| wanted.is_none_or(|kind| proposal.kind == kind));
-    if let (None, Some(kind)) = (at, wanted) {
-        let others: Vec<&str> = found.iter().map(|proposal| proposal.kind).collect();
-        let others = if others.is_empty() { "nothing".to_owned() } else { others.join(", ") };
-        return Err(CliError::usage(format!("no {kind} was recognised here, only {others}")));
-    }
-    let mut proposal = match (&args.run, at) {
-        // A command of the person's own has a number and a surface of its own.
-        (Some(run), _) if wanted.is_none() => kinds::command(look, run),
-        (_, Some(at)) => found.remove(at),
-        (_, None) => kinds::command(look, args.run.as_deref().unwrap_or_default()),
-    };
-    if !args.surface.is_empty() {
-        proposal.surface.clone_from(&args.surface);
-        proposal.because(Key::Surface, GIVEN);
-    }
-    if let Some(run) = &args.run {
-        proposal.run.clone_from(run);
-        proposal.because(Key::Run, GIVEN);
-    }
-    if let Some(metric) = &args.metric {
-        if proposal.metric != *metric {
-            (proposal.last, proposal.goal) = (false, metric::goal_of(metric));
-            if proposal.goal.is_some() {
-                proposal.because(Key::Goal, format!("by the name `{metric}`"));
-            }
-        }
-        proposal.metric.clone_from(metric);
-        proposal.because(Key::Metric, GIVEN);
-    }
-    if let Some(goal) = args.goal {
-        proposal.goal = Some(goal);
-        proposal.because(Key::Goal, GIVEN);
-    }
-    if let Some(budget) = &args.budget {
-        proposal.budget.clone_from(budget);
-        proposal.because(Key::Budget, GIVEN);
-    }
-    if proposal.goal.is_none() && !proposal.metric.is_empty() {
-        proposal.goal = Some(Goal::Min);
-        proposal.because(Key::Goal, "a guess, nothing says which: --goal max where more is better");
-    }
-    inputs::see(look, &mut proposal);
-    Ok(proposal)
 }
 
 /// Says what was recognised, and without questions also why.
@@ -198,70 +150,6 @@ fn talk(look: &Look, site: &Site, mut proposal: Proposal) -> Outcome<Option<Prop
     }
 }
 
-/// A proposal that is a triplet as it stands.
-fn checked(look: &Look, site: &Site, mut proposal: Proposal) -> Outcome<Proposal> {
-    let unknown = proposal.unknown();
-    if !unknown.is_empty() {
-        return Err(unknown_error(look, &proposal, &unknown));
-    }
-    drop_refused_inputs(look, site, &mut proposal);
-    parse(look, site, &proposal.text()).map_err(OpenError::Problems)?;
-    Ok(proposal)
-}
-
-/// What was seen may not be allowed as an input, and then it is not ours to propose.
-fn drop_refused_inputs(look: &Look, site: &Site, proposal: &mut Proposal) {
-    let is_right = |proposal: &Proposal| parse(look, site, &proposal.text()).is_ok();
-    if is_right(proposal) {
-        return;
-    }
-    let seen = std::mem::take(&mut proposal.inputs);
-    if !is_right(proposal) {
-        // Something else is wrong, and has to be shown.
-        proposal.inputs = seen;
-        return;
-    }
-    for input in seen {
-        proposal.inputs.push(input);
-        if !is_right(proposal) {
-            proposal.inputs.pop();
-        }
-    }
-}
-
-fn unknown_error(look: &Look, proposal: &Proposal, unknown: &[Key]) -> CliError {
-    let names: Vec<&str> = unknown.iter().map(|key| key.name()).collect();
-    let example = |key: &Key| match key {
-        Key::Surface => "--surface train.py",
-        Key::Metric => "--metric val_loss",
-        Key::Goal => "--goal min",
-        _ => "--run \"python3 train.py\"",
-    };
-    let flags: Vec<&str> = unknown.iter().map(example).collect();
-    if look.tracked().is_empty() {
-        let hint = "add the files with `git add`, commit them, and run `overnight init` again";
-        return CliError::usage(format!("git has no files in {}", look.dir.display())).hint(hint);
-    }
-    let message = match proposal.run.is_empty() {
-        true => format!("nothing in {} looks like a benchmark or prints a number", look.dir.display()),
-        false => format!("could not guess {}", names.join(" and ")),
-    };
-    let elsewhere = if look.folder.is_empty() { "" } else { ", or look from the top of the repository with -C" };
-    CliError::usage(message).hint(format!("say it: overnight init {}{elsewhere}", flags.join(" ")))
-}
-
-fn parse(look: &Look, site: &Site, text: &str) -> Result<Spec, Problems> {
-    let exists = |path: &str| look.dir.join(path).exists();
-    let names = |folder: &str| {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-    };
-    let file = site.triplet_name();
-    let triplet = Triplet { file: &file, text, study: &site.study, folder: &look.folder };
-    let (tracked, home) = (look.tracked(), look.home.as_deref());
-    load::parse(&triplet, &Tree { tracked, exists: &exists, names: &names, dir: &look.dir, home })
-}
-
 /// Writes the triplet, and a program where there is none.
 fn put(place: &place::Found, proposal: &Proposal) -> Outcome<()> {
     let site = &place.site;
@@ -294,29 +182,6 @@ fn next(place: &place::Found, look: &Look, proposal: &Proposal) {
             ui::say(&format!("next        {make} and take the # away from `inputs`, then overnight check{study}"));
         }
     }
-}
-
-/// Writes or prints the page for coding agents.
-fn agent_page(place: &place::Found, file: &std::path::Path, look: &Look) -> Outcome<Exit> {
-    let site = &place.site;
-    let text = std::fs::read_to_string(&site.triplet)
-        .map_err(|error| CliError::usage(format!("could not read {}", site.triplet.display())).cause(&error))?;
-    let spec = parse(look, site, &text).map_err(OpenError::Problems)?;
-    let page = agent_doc::text(&spec, &look.folder, place.several());
-    if file == std::path::Path::new("-") {
-        ui::data(page.trim_end());
-        return Ok(Exit::Done);
-    }
-    let path = site.dir.join(file);
-    match write::new_file(&path, &page)? {
-        true => ui::say(&format!("wrote       {}: point your coding agent to it", file.display())),
-        false => {
-            let message = format!("{} is there already", path.display());
-            let hint = "`overnight init --agent-doc -` prints the page; `--agent-doc FILE` writes it elsewhere";
-            return Err(CliError::new(Exit::Refused, message).hint(hint));
-        }
-    }
-    Ok(Exit::Done)
 }
 
 fn goal(text: &str) -> Result<Goal, String> {

@@ -41,7 +41,7 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
             proposal.because(Key::Inputs, "git does not have it");
         }
     }
-    let scope = scope(look, &prompt);
+    let scope = scope(look, &inside, &prompt);
     match scope.is_empty() {
         true => take_surface(&mut proposal, look, &files.measure),
         false => {
@@ -117,18 +117,19 @@ fn primary(prompt: &str) -> Option<(String, Option<Goal>)> {
 }
 
 /// The tracked files and folders that the section about scope names.
-fn scope(look: &Look, prompt: &str) -> Vec<String> {
+fn scope(look: &Look, inside: &str, prompt: &str) -> Vec<String> {
     let section = prompt.split("\n## ").find(|section| section.to_lowercase().starts_with("files in scope"));
     let mut found: Vec<String> = Vec::new();
     for word in section.unwrap_or_default().split(|c: char| c.is_whitespace() || "`*,()[]\"'".contains(c)) {
         let word = word.trim_end_matches([':', '.', '/']);
-        let Some(path) = join("", word).filter(|path| !path.is_empty() && reach::is_plain(path)) else { continue };
-        let is_folder = word.contains('/') || section.is_some_and(|section| section.contains(&format!("{word}/")));
-        let entry = match () {
-            () if look.has(&path) => path,
-            () if is_folder && look.below(&path).next().is_some() => format!("{path}/**"),
-            () => continue,
-        };
+        // From the folder that the session works in, or from the top.
+        let is_folder = section.is_some_and(|section| section.contains(&format!("{word}/"))) || word.contains('/');
+        let places = [join(inside, word), join("", word)].into_iter().flatten();
+        let entry = places.filter(|_| !word.is_empty()).filter(|path| reach::is_plain(path)).find_map(|path| {
+            let has_files = is_folder && look.below(&path).next().is_some();
+            if look.has(&path) { Some(path) } else { has_files.then(|| format!("{path}/**")) }
+        });
+        let Some(entry) = entry else { continue };
         if !found.contains(&entry) {
             found.push(entry);
         }
