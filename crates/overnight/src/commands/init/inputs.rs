@@ -23,6 +23,10 @@ pub(super) fn see(look: &Look, proposal: &mut Proposal) {
             found.push((folder.to_owned(), "the environment it runs in".to_owned()));
         }
     }
+    if proposal.run.contains("uv run") && !look.is_untracked(".venv") && proposal.missing.is_empty() {
+        proposal.missing.push((".venv".to_owned(), "uv sync".to_owned()));
+        proposal.because(Key::Inputs, "not there yet: first `uv sync`");
+    }
     let sources: Vec<String> = proposal.sources.iter().chain(&proposal.surface).cloned().collect();
     for source in sources {
         let text = look.text(&source).unwrap_or_default();
