@@ -14,6 +14,17 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Whether somebody is there to answer.
+pub(crate) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks something on a line that the answer is typed on.
+pub(crate) fn ask(question: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
+}
+
 /// Prints data; false when nobody reads it any more.
 pub(crate) fn data(text: &str) -> bool {
     writeln!(io::stdout().lock(), "{text}").is_ok()

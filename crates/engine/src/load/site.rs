@@ -88,7 +88,7 @@ pub fn locate(dir: &Path, study: Option<&str>) -> Result<Site, SiteError> {
         None if names.len() == 1 => names[0].clone(),
         None => return Err(SiteError::Several { names }),
     };
-    if !is_name(&name) {
+    if !is_study_name(&name) {
         return Err(SiteError::BadName { name });
     }
     let own = dir.join(TRIPLETS).join(format!("{name}.toml"));
@@ -118,7 +118,7 @@ fn studies_in(folder: &Path) -> BTreeSet<String> {
 }
 
 /// Whether a name can be a branch, a folder and a file name on every file system.
-fn is_name(name: &str) -> bool {
+pub fn is_study_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let plain = !name.is_empty() && name.len() <= 64 && name.chars().all(allowed);
     plain && !name.starts_with(['.', '-']) && !name.ends_with('.') && !name.ends_with(".lock") && !name.contains("..")
@@ -157,8 +157,8 @@ mod tests {
     #[test]
     fn a_name_that_is_no_branch_is_refused() {
         for name in ["a b", "..", "x.lock", "-x", ""] {
-            assert!(!is_name(name), "{name}");
+            assert!(!is_study_name(name), "{name}");
         }
-        assert!(is_name("lr-sweep_2.1"));
+        assert!(is_study_name("lr-sweep_2.1"));
     }
 }

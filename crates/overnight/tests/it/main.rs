@@ -16,6 +16,7 @@ mod docs;
 mod explain;
 mod hints;
 mod history;
+mod init;
 mod isolation;
 mod layers;
 mod limits;

@@ -1,0 +1,71 @@
+//! The few questions, each with the guess as the answer to Enter.
+
+use std::io::BufRead;
+
+use overnight_model::Goal;
+
+use super::metric;
+use super::proposal::{GIVEN, Key, Proposal, goal_name};
+use crate::ui;
+
+/// There will be no more answers.
+pub(super) struct Gone;
+
+/// Asks for what a triplet cannot do without.
+pub(super) fn ask(proposal: &mut Proposal) -> Result<(), Gone> {
+    let guess = proposal.surface.join(", ");
+    let surface = required(proposal, Key::Surface, "which file may change? (several: a, b)", &guess)?;
+    proposal.surface = surface.split(',').map(|path| path.trim().to_owned()).filter(|path| !path.is_empty()).collect();
+    proposal.run = required(proposal, Key::Run, "which command measures it?", &proposal.run.clone())?;
+    proposal.metric = required(proposal, Key::Metric, "what is the number called?", &proposal.metric.clone())?;
+    let guess = proposal.goal.or_else(|| metric::goal_of(&proposal.metric)).map_or("", goal_name);
+    proposal.goal = loop {
+        match required(proposal, Key::Goal, "which is better, min or max?", guess)?.as_str() {
+            "min" => break Some(Goal::Min),
+            "max" => break Some(Goal::Max),
+            other => ui::say(&format!("`{}` is neither min nor max", ui::printable(other))),
+        }
+    };
+    proposal.budget = required(proposal, Key::Budget, "how long may one run take?", &proposal.budget.clone())?;
+    Ok(())
+}
+
+/// Whether a person agrees; Enter does.
+pub(super) fn agrees(question: &str) -> Result<bool, Gone> {
+    loop {
+        match answer(&format!("{question} [Y/n] "))?.to_lowercase().as_str() {
+            "" | "y" | "yes" => return Ok(true),
+            "n" | "no" => return Ok(false),
+            _ => {}
+        }
+    }
+}
+
+fn required(proposal: &mut Proposal, key: Key, question: &str, guess: &str) -> Result<String, Gone> {
+    if let Some(reason) = proposal.reason(key).filter(|_| !guess.is_empty()) {
+        ui::say(&format!("  {}: {}", key.name(), ui::printable(reason)));
+    }
+    loop {
+        let shown = if guess.is_empty() { String::new() } else { format!("[{}] ", ui::printable(guess)) };
+        let given = answer(&format!("{question} {shown}"))?;
+        match (given.is_empty(), guess.is_empty()) {
+            (false, _) => {
+                if given != guess {
+                    proposal.because(key, GIVEN);
+                }
+                return Ok(given);
+            }
+            (true, false) => return Ok(guess.to_owned()),
+            (true, true) => {}
+        }
+    }
+}
+
+fn answer(question: &str) -> Result<String, Gone> {
+    ui::ask(question);
+    let mut line = String::new();
+    match std::io::stdin().lock().read_line(&mut line) {
+        Ok(1..) => Ok(line.trim().to_owned()),
+        Ok(0) | Err(_) => Err(Gone),
+    }
+}

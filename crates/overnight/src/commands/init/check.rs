@@ -1,0 +1,73 @@
+//! A proposal is read as a triplet before anybody is asked to take it for one.
+
+use overnight_engine::load::{self, Problems, Site, Tree, Triplet};
+use overnight_engine::open::OpenError;
+use overnight_model::spec::Spec;
+
+use super::look::Look;
+use super::proposal::{Key, Proposal};
+use crate::error::{CliError, Outcome};
+
+/// A proposal that is a triplet as it stands.
+pub(super) fn checked(look: &Look, site: &Site, mut proposal: Proposal) -> Outcome<Proposal> {
+    let unknown = proposal.unknown();
+    if !unknown.is_empty() {
+        return Err(unknown_error(look, &proposal, &unknown));
+    }
+    drop_refused_inputs(look, site, &mut proposal);
+    parse(look, site, &proposal.text()).map_err(OpenError::Problems)?;
+    Ok(proposal)
+}
+
+/// What was seen may not be allowed as an input, and then it is not ours to propose.
+pub(super) fn drop_refused_inputs(look: &Look, site: &Site, proposal: &mut Proposal) {
+    let is_right = |proposal: &Proposal| parse(look, site, &proposal.text()).is_ok();
+    if is_right(proposal) {
+        return;
+    }
+    let seen = std::mem::take(&mut proposal.inputs);
+    if !is_right(proposal) {
+        // Something else is wrong, and has to be shown.
+        proposal.inputs = seen;
+        return;
+    }
+    for input in seen {
+        proposal.inputs.push(input);
+        if !is_right(proposal) {
+            proposal.inputs.pop();
+        }
+    }
+}
+
+fn unknown_error(look: &Look, proposal: &Proposal, unknown: &[Key]) -> CliError {
+    let names: Vec<&str> = unknown.iter().map(|key| key.name()).collect();
+    let example = |key: &Key| match key {
+        Key::Surface => "--surface train.py",
+        Key::Metric => "--metric val_loss",
+        Key::Goal => "--goal min",
+        _ => "--run \"python3 train.py\"",
+    };
+    let flags: Vec<&str> = unknown.iter().map(example).collect();
+    if look.tracked().is_empty() {
+        let hint = "add the files with `git add`, commit them, and run `overnight init` again";
+        return CliError::usage(format!("git has no files in {}", look.dir.display())).hint(hint);
+    }
+    let message = match proposal.run.is_empty() {
+        true => format!("nothing in {} looks like a benchmark or prints a number", look.dir.display()),
+        false => format!("could not guess {}", names.join(" and ")),
+    };
+    let elsewhere = if look.folder.is_empty() { "" } else { ", or look from the top of the repository with -C" };
+    CliError::usage(message).hint(format!("say it: overnight init {}{elsewhere}", flags.join(" ")))
+}
+
+pub(super) fn parse(look: &Look, site: &Site, text: &str) -> Result<Spec, Problems> {
+    let exists = |path: &str| look.dir.join(path).exists();
+    let names = |folder: &str| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    };
+    let file = site.triplet_name();
+    let triplet = Triplet { file: &file, text, study: &site.study, folder: &look.folder };
+    let (tracked, home) = (look.tracked(), look.home.as_deref());
+    load::parse(&triplet, &Tree { tracked, exists: &exists, names: &names, dir: &look.dir, home })
+}

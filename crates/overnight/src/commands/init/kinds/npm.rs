@@ -1,0 +1,124 @@
+//! `npm run bench`, whatever it runs.
+
+use serde_json::Value;
+
+use super::super::look::Look;
+use super::super::metric;
+use super::super::proposal::{Key, Proposal, Sure};
+use super::super::reach;
+use super::{take_goal, take_printed, take_surface, take_time};
+
+const SCRIPTS: [&str; 6] = ["bench", "benchmark", "benchmarks", "perf", "bench:run", "score"];
+/// `name x 1,234,567 ops/sec ±0.45% (96 runs sampled)`
+const READ_BENCHMARK_JS: &str = r#"awk 'match($0, / x [0-9,.]+ ops\/sec/) { v = substr($0, RSTART + 3, RLENGTH - 11); gsub(/,/, "", v); s += log(v); n++ } END { if (!n) exit 1; printf "ops_per_s: %.6f\n", exp(s / n) }' "$TMPDIR/b""#;
+/// The column of a table whose head speaks of operations per second; of two the median, which stands last.
+const READ_TABLE: &str = r#"awk -F'│' '/ops\/s/ { for (i = 1; i <= NF; i++) if ($i ~ /ops\/s/) c = i; next } c && NF > c { v = $c; gsub(/^[^0-9]+|,/, "", v); if (v + 0 > 0) { s += log(v + 0); n++ } } END { if (!n) exit 1; printf "ops_per_s: %.6f\n", exp(s / n) }' "$TMPDIR/b""#;
+const READ_VITEST: &str = r#"node -e 'const b = JSON.parse(require("fs").readFileSync(process.argv[1])).files.flatMap(f => f.groups).flatMap(g => g.benchmarks); console.log("ops_per_s: " + Math.exp(b.reduce((s, x) => s + Math.log(x.hz), 0) / b.length))' "$TMPDIR/b.json""#;
+
+/// What a benchmark is written with, by what it prints.
+enum Tool {
+    BenchmarkJs,
+    Tinybench,
+    Vitest,
+}
+
+pub(super) fn recognise(look: &Look) -> Option<Proposal> {
+    let package = package(look)?;
+    let scripts = package["scripts"].as_object()?;
+    let name = SCRIPTS.iter().find(|name| scripts.contains_key(**name))?;
+    let script = scripts[*name].as_str()?;
+    let command = format!("npm run -s {name}");
+    let files = reach::mentioned(look, "", script);
+    let tool = tool(look, script, &files);
+    let printed = files.iter().find_map(|path| Some((path, metric::likeliest(&look.text(path)?)?)));
+    let sure = if tool.is_some() || printed.is_some() { Sure::Benchmark } else { Sure::Timed };
+    let mut proposal = Proposal::new("npm", format!("`npm run {name}` in package.json"), sure);
+    proposal.because(Key::Run, format!("package.json says `{script}`"));
+    match (&printed, &tool) {
+        (Some((path, printed)), None) => {
+            proposal.run = command;
+            take_printed(&mut proposal, path, printed, "");
+        }
+        (_, Some(tool)) => {
+            let (known, run) = match tool {
+                Tool::BenchmarkJs => ("benchmark.js", format!("{command} > \"$TMPDIR/b\" && {READ_BENCHMARK_JS}")),
+                Tool::Tinybench => ("tinybench", format!("{command} > \"$TMPDIR/b\" && {READ_TABLE}")),
+                Tool::Vitest => {
+                    let run = format!("{command} -- --run --outputJson=\"$TMPDIR/b.json\" && {READ_VITEST}");
+                    ("vitest", run)
+                }
+            };
+            proposal.run = run;
+            proposal.metric = "ops_per_s".to_owned();
+            proposal.because(Key::Metric, format!("what {known} prints; of several benchmarks the geometric mean"));
+            take_goal(&mut proposal, "");
+        }
+        (None, None) => take_time(&mut proposal, &command),
+    }
+    proposal.budget = "2m".to_owned();
+    proposal.because(Key::Budget, "a guess: a few seconds for each benchmark");
+    for start in &files {
+        if proposal.surface.is_empty() {
+            take_surface(&mut proposal, look, start);
+        }
+    }
+    // An empty list counts: nothing but the benchmark itself was found.
+    if proposal.surface.iter().all(|path| files.contains(path))
+        && let Some(main) = package_main(look)
+    {
+        proposal.because(Key::Surface, "`main` of package.json");
+        proposal.surface = vec![main];
+    }
+    match look.is_untracked("node_modules") {
+        true => proposal.inputs.push("node_modules".to_owned()),
+        false if has_dependencies(&package) => {
+            proposal.missing.push(("node_modules".to_owned(), "npm install".to_owned()));
+            proposal.because(Key::Inputs, "not there yet: first `npm install`");
+        }
+        false => {}
+    }
+    let test = scripts.get("test").and_then(Value::as_str).filter(|test| !test.contains("no test specified"));
+    if let Some(test) = test {
+        proposal.guard = Some("npm test --silent".to_owned());
+        proposal.because(Key::Guard, format!("package.json has tests, `{test}`"));
+    }
+    proposal.sources = files;
+    Some(proposal)
+}
+
+/// The file that a package gives to others, where it is tracked.
+pub(in super::super) fn package_main(look: &Look) -> Option<String> {
+    let package = package(look)?;
+    let written = package["main"].as_str().or(package["module"].as_str()).unwrap_or("index.js");
+    let main = super::super::look::join("", written)?;
+    let names =
+        [main.clone(), format!("{main}.js"), format!("{main}/index.js"), "src/index.js".into(), "src/index.ts".into()];
+    names.into_iter().find(|path| look.has(path) && reach::is_program(path) && reach::is_plain(path))
+}
+
+fn package(look: &Look) -> Option<Value> {
+    look.has("package.json")
+        .then(|| look.text("package.json"))
+        .flatten()
+        .and_then(|text| serde_json::from_str(&text).ok())
+}
+
+fn has_dependencies(package: &Value) -> bool {
+    ["dependencies", "devDependencies"].iter().any(|key| package[*key].as_object().is_some_and(|all| !all.is_empty()))
+}
+
+fn tool(look: &Look, script: &str, files: &[String]) -> Option<Tool> {
+    if script.contains("vitest bench") {
+        return Some(Tool::Vitest);
+    }
+    files.iter().filter_map(|path| look.text(path)).find_map(|text| {
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        if has(&["'tinybench'", "\"tinybench\""]) && text.contains("console.table") {
+            Some(Tool::Tinybench)
+        } else if has(&["'benchmark'", "\"benchmark\""]) && text.contains("Suite") {
+            Some(Tool::BenchmarkJs)
+        } else {
+            None
+        }
+    })
+}

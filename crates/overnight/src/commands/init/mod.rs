@@ -1,0 +1,193 @@
+//! `overnight init`: looks at the repository and proposes a triplet. It runs nothing of what it finds.
+
+mod agent_doc;
+mod ask;
+mod check;
+mod choose;
+mod inputs;
+mod kinds;
+mod look;
+mod metric;
+mod place;
+mod program;
+mod proposal;
+mod reach;
+mod write;
+
+use std::path::PathBuf;
+
+use overnight_engine::load::Site;
+use overnight_model::Goal;
+
+use crate::args::Place;
+use crate::error::{Exit, Outcome};
+use crate::ui;
+use check::{checked, drop_refused_inputs, parse};
+use choose::choose;
+use look::Look;
+use proposal::Proposal;
+
+const PROGRAM: &str = "program.md";
+const AGENT_DOC: &str = "OVERNIGHT.md";
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Init {
+    /// Guess instead of asking, write the files, and say what was guessed and why
+    #[arg(short, long)]
+    yes: bool,
+    /// A file, or a pattern, that agents may edit; may be given several times
+    #[arg(long, value_name = "PATH")]
+    surface: Vec<String>,
+    /// What the number is called
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// Which is better
+    #[arg(long, value_name = "min|max", value_parser = goal)]
+    goal: Option<Goal>,
+    /// The command that prints the number
+    #[arg(long, value_name = "COMMAND")]
+    run: Option<String>,
+    /// How long one run may take: 90s, 5m, 1h
+    #[arg(long, value_name = "TIME")]
+    budget: Option<String>,
+    /// Take this one of what was recognised
+    #[arg(long = "as", value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(kinds::KINDS))]
+    kind: Option<String>,
+    /// Write what a coding agent has to know to use `overnight try`; `-` prints it
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = AGENT_DOC)]
+    agent_doc: Option<PathBuf>,
+}
+
+pub(crate) fn init(place: &Place, args: &Init) -> Outcome<Exit> {
+    let place = place::find(&place.dir, place.study.as_deref())?;
+    let site = &place.site;
+    if site.triplet.exists() {
+        return match &args.agent_doc {
+            Some(file) => agent_doc::give(&place, file, &Look::new(&site.dir)?),
+            None => Err(place.taken()),
+        };
+    }
+    if let Some(error) = place.ambiguous() {
+        return Err(error);
+    }
+    let look = Look::new(&site.dir)?;
+    let mut found = kinds::recognise(&look);
+    let chosen = choose(&look, &mut found, args)?;
+    let asks = !args.yes && ui::can_ask();
+    tell(&chosen, &found, asks);
+    let proposal = match asks {
+        true => match talk(&look, site, chosen)? {
+            Some(proposal) => proposal,
+            None => {
+                ui::say("nothing was written");
+                return Ok(Exit::Interrupted);
+            }
+        },
+        false => checked(&look, site, chosen)?,
+    };
+    if !asks && !args.yes {
+        ui::data(proposal.text().trim_end());
+        ui::say(
+            "nothing was written: `overnight init --yes` writes it; --surface, --metric, --goal, --run and --budget \
+                 change it",
+        );
+        return Ok(Exit::Usage);
+    }
+    put(&place, &proposal)?;
+    if let Some(file) = &args.agent_doc {
+        agent_doc::give(&place, file, &look)?;
+    }
+    next(&place, &look, &proposal);
+    Ok(Exit::Done)
+}
+
+/// Says what was recognised, and without questions also why.
+fn tell(chosen: &Proposal, others: &[Proposal], asks: bool) {
+    if chosen.run.is_empty() {
+        if asks {
+            ui::say("nothing was recognised here: your answers make the triplet");
+        }
+        return;
+    }
+    ui::say(&format!("recognised  {}", ui::printable(&chosen.what)));
+    // Most things that are run are scripts in the end; that is no second finding.
+    let is_news = |other: &&Proposal| other.kind != chosen.kind && other.kind != "script";
+    for other in others.iter().filter(is_news) {
+        ui::say(&format!("also        {} (--as {})", ui::printable(&other.what), other.kind));
+    }
+    if asks {
+        return;
+    }
+    for (key, reason) in &chosen.why {
+        let value = ui::printable(&chosen.value(*key));
+        ui::say(&format!("  {:<9} {value} ({})", key.name(), ui::printable(reason)));
+    }
+}
+
+/// The questions, until the answers make a triplet; `None` where the person goes away or does not want it.
+fn talk(look: &Look, site: &Site, mut proposal: Proposal) -> Outcome<Option<Proposal>> {
+    loop {
+        if ask::ask(&mut proposal).is_err() {
+            ui::say("");
+            return Ok(None);
+        }
+        inputs::see(look, &mut proposal);
+        drop_refused_inputs(look, site, &mut proposal);
+        let text = ui::printable(&proposal.text());
+        ui::say(&format!("\n{}:\n\n    {}\n", site.triplet_name(), text.trim_end().replace('\n', "\n    ")));
+        match parse(look, site, &proposal.text()) {
+            Ok(_) => break,
+            Err(problems) => ui::say(&format!("{problems}\n")),
+        }
+    }
+    match ask::agrees("write it?") {
+        Ok(true) => Ok(Some(proposal)),
+        Ok(false) => Ok(None),
+        Err(ask::Gone) => {
+            ui::say("");
+            Ok(None)
+        }
+    }
+}
+
+/// Writes the triplet, and a program where there is none.
+fn put(place: &place::Found, proposal: &Proposal) -> Outcome<()> {
+    let site = &place.site;
+    if !write::new_file(&site.triplet, &proposal.text())? {
+        return Err(place.taken());
+    }
+    ui::say(&format!("wrote       {}", site.triplet_name()));
+    match write::new_file(&site.dir.join(PROGRAM), &program::text(proposal))? {
+        true => ui::say(&format!("wrote       {PROGRAM}: your words to the agent; add what you know")),
+        false => ui::say(&format!("left        {PROGRAM} as it is")),
+    }
+    Ok(())
+}
+
+/// What to do now.
+fn next(place: &place::Found, look: &Look, proposal: &Proposal) {
+    let numbers =
+        |path: &String| look.text(path).is_some_and(|text| !overnight_model::tuner::literals(&text).is_empty());
+    if !proposal.surface.iter().any(|path| path.contains('*') || numbers(path)) {
+        ui::say(
+            "note        the built-in tuner finds no numbers to change there: name a program under [agent], or let a \
+                 coding agent use `overnight try` (`overnight init --agent-doc`)",
+        );
+    }
+    let study = if place.site.study == "main" { String::new() } else { format!(" --study {}", place.site.study) };
+    match proposal.missing.is_empty() {
+        true => ui::say(&format!("next        overnight check{study} · overnight run{study}")),
+        false => {
+            let make = proposal.to_make();
+            ui::say(&format!("next        {make} and take the # away from `inputs`, then overnight check{study}"));
+        }
+    }
+}
+
+fn goal(text: &str) -> Result<Goal, String> {
+    match text {
+        "min" => Ok(Goal::Min),
+        "max" => Ok(Goal::Max),
+        _ => Err("a goal is min or max".to_owned()),
+    }
+}
