@@ -23,7 +23,15 @@ def with_import(text):
 
 
 def compile_once(text):
-    return put(with_import(text), r"^def _compile_template_re\(", "@functools.lru_cache(maxsize=64)\n")
+    once = """def _once(function):
+    cached = functools.lru_cache(maxsize=64)(function)
+    # A tag that changes the delimiters gives them as a list.
+    return lambda delimiters: cached(tuple(delimiters))
+
+
+@_once
+"""
+    return put(with_import(text), r"^def _compile_template_re\(", once)
 
 
 def ends_as_text(text):
