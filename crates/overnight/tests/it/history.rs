@@ -94,10 +94,10 @@ fn a_run_does_not_know_of_what_was_imported() {
     champion   loss 0  ([SHORT], experiment 2)
     noise      none seen in 5 repeats
     so far     3 experiments: 1 kept, 2 not better
-    imported   4 rows from results.tsv · not measured here
     last run   done
     trust: cooperative · sandbox standard · 5 seeds · no holdout
     branch     overnight/main · read it with `git log overnight/main`
+    imported   4 rows from results.tsv · not measured here
     --- exit code 0
     ");
     insta::assert_snapshot!(with.ok(&["log", "-n", "1"]), @"

@@ -68,7 +68,7 @@ fn a_dirty_locked_file_is_refused_by_name_and_taken_by_snapshot() {
     insta::assert_snapshot!(repo.overnight(&["run", "--snapshot"]).ended(3), @"
     --- to people
     error: `score.sh` differs from the last commit
-    hint: the study goes on from its own baseline: commit it or put it back with `git restore`; to have it measured, begin a new study in overnight/NAME.toml
+    hint: the study goes on from its own baseline: commit it or put it back with `git restore`; to have it measured, `overnight rebase --snapshot` begins a new segment with it
     --- exit code 3
     ");
     repo.assert_sound();
@@ -210,7 +210,7 @@ fn an_evaluation_that_changed_since_the_study_began() {
     insta::assert_snapshot!(repo.overnight(&["run"]).ended(3), @"
     --- to people
     error: evaluate.budget changed since this study began: it was `10s`, now it is `20s`
-    hint: numbers from before and after cannot be compared: put it back, or begin a new study in overnight/NAME.toml
+    hint: numbers from before and after cannot be compared: put it back, or go on in a new segment, with the champion carried over and measured anew: `overnight rebase`
     --- exit code 3
     ");
     repo.write("overnight.toml", &triplet.replace("\"min\"", "\"max\""));
