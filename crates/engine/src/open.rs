@@ -264,7 +264,7 @@ fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> [PathBuf; 2] {
 }
 
 /// Whether a file of the checkout is what it was in a commit, as it is after `--snapshot`.
-fn is_as_in(user: &UserRepo, commit: ObjectId, path: &Path) -> bool {
+pub(crate) fn is_as_in(user: &UserRepo, commit: ObjectId, path: &Path) -> bool {
     let now = fs::read(user.workdir().join(path)).ok();
     now == path.to_str().and_then(|path| user.read(commit, path).ok())
 }
@@ -341,7 +341,7 @@ fn same_segment(known: &SegmentFacts, now: &SegmentFacts) -> bool {
 }
 
 /// Names the first thing whose change would make old and new numbers incomparable.
-fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenError> {
+pub(crate) fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenError> {
     let part = |file: &SurfaceFile| match &file.part {
         Part::Whole => file.path.clone(),
         Part::Above(marker) => format!("{} above {marker}", file.path),

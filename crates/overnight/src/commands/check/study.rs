@@ -7,6 +7,7 @@ use overnight_engine::load::{SiteError, locate};
 use overnight_engine::process::Keeper;
 use overnight_engine::rehearse::{Bench, RehearseError, Rehearsed, Subject};
 use overnight_engine::sandbox::Found;
+use overnight_model::event::SegmentFacts;
 use overnight_model::proposal::Contents;
 use overnight_model::spec::{Check as GuardCheck, Spec, Tier};
 use overnight_model::{Millis, Seed};
@@ -40,8 +41,8 @@ pub(super) struct Sequence {
     /// How often the tree is measured, where a person said so.
     pub(super) trials: Option<u32>,
     pub(super) sandbox: Option<Tier>,
-    /// Whether the study has a baseline of its own already.
-    pub(super) begun: bool,
+    /// What the study began with, where it has a baseline of its own already.
+    pub(super) begun: Option<SegmentFacts>,
     /// Where the seed is named, and the line that would set it.
     pub(super) seed: before::SeedLook,
     pub(super) bench: Option<Bench>,
@@ -69,7 +70,10 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
         assurance: Some(spec.evaluate.assurance().name()),
         ..Report::default()
     };
-    let begun = Reader::find(&site.state())?.is_some_and(|reader| reader.summary().is_ok_and(|found| found.is_some()));
+    let begun = match Reader::find(&site.state())? {
+        Some(reader) if reader.summary()?.is_some_and(|found| found.champion.is_some()) => reader.segment_facts()?,
+        _ => None,
+    };
     let found = subject.find(&keeper, args.sandbox);
     let mut sequence = Sequence {
         report,
@@ -105,7 +109,7 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
     match halt {
         Some(Halt::Error(error)) => return Err(error),
         Some(Halt::Interrupted) => ui::say("stopped: what was learned so far is above; the rest is unknown"),
-        _ => end::last_lines(&report, begun, args.sandbox).iter().for_each(|line| screen.line(line)),
+        _ => end::last_lines(&report, begun.is_some(), args.sandbox).iter().for_each(|line| screen.line(line)),
     }
     Ok(exit)
 }
