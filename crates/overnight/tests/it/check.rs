@@ -292,6 +292,15 @@ fn a_surface_without_numbers_leaves_the_tuner_nothing_to_try() {
 }
 
 #[test]
+fn a_prepare_that_fails_is_a_finding_like_any_other() {
+    let repo = Repo::new();
+    repo.triplet("prepare = \"echo no wheel; exit 4\"").commit("prepare");
+    checked(&repo, &[]).ended(2).says("fail  prepare").says("| no wheel").says("not ready: mend `prepare`");
+    let report = stored(&repo);
+    assert!(finding(&report, "prepare").2.unwrap().contains("evaluate.inputs"), "{report:#}");
+}
+
+#[test]
 fn a_program_that_hangs_is_killed_and_told() {
     let repo = Repo::scored_by("echo begun\nsleep 1000\n");
     repo.write("overnight.toml", &repo.read("overnight.toml").replace("\"10s\"", "\"200ms\"\nkill = \"300ms\""));

@@ -6,7 +6,7 @@ use overnight_engine::ledger::Reader;
 use overnight_engine::load::{SiteError, locate};
 use overnight_engine::process::Keeper;
 use overnight_engine::rehearse::{Bench, RehearseError, Rehearsed, Subject};
-use overnight_engine::sandbox::Found;
+use overnight_engine::sandbox::{Found, SetUpError};
 use overnight_model::event::SegmentFacts;
 use overnight_model::proposal::Contents;
 use overnight_model::spec::{Check as GuardCheck, Spec, Tier};
@@ -15,7 +15,7 @@ use overnight_model::{Millis, Seed};
 use super::interrupt::Interrupt;
 use super::report::{Finding, Level, Report, TrialRow};
 use super::screen::Screen;
-use super::{before, end, nulls, repeats, trials};
+use super::{before, end, nulls, repeats, trials, words};
 use crate::args::{Check, Place};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, Live};
@@ -122,7 +122,13 @@ impl Sequence {
         self.go_on()?;
         self.screen.live.now("laying out the sandbox");
         let say = |text: &str| self.screen.live.now(&ui::printable(text));
-        let bench = Bench::open(subject, keeper, &self.found, &say).map_err(|error| self.halt(error))?;
+        let bench = match Bench::open(subject, keeper, &self.found, &say) {
+            Ok(bench) => bench,
+            Err(RehearseError::SetUp(error @ SetUpError::Prepare { .. })) if !self.interrupt.is_asked() => {
+                return Err(self.fail(words::not_prepared(error.into())));
+            }
+            Err(error) => return Err(self.halt(error)),
+        };
         self.interrupt.kills(bench.stopper());
         self.bench = Some(bench);
         let first = trials::first(self)?;
