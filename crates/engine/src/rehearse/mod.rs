@@ -3,6 +3,7 @@
 //! What is measured lies in a scratch store that borrows the user's objects; the user's repository is only read.
 
 mod folder;
+mod tonight;
 
 use std::sync::Arc;
 
@@ -36,8 +37,7 @@ pub struct Subject {
     pub user: UserRepo,
     /// The text of the triplet.
     pub triplet: String,
-    /// Files that differ from the last commit.
-    pub dirty: Vec<Dirty>,
+    dirty: Vec<Dirty>,
     site: Site,
     commit: ObjectId,
     /// The repository with the commit in it.

@@ -240,7 +240,24 @@ fn the_working_tree_is_measured_as_it_is() {
     says(ran, "`knobs.py`, `score.sh` differ from the last commit").says("ready: overnight run --snapshot");
     // And that is how the night begins then.
     repo.ok(&["run", "--no-tui", "--experiments", "0", "--snapshot"]).says("baseline                  9");
-    says(checked(&repo, &[]).ended(0), "the study goes on from its own baseline");
+    says(checked(&repo, &[]).ended(0), "the study goes on from its champion").says("ready: overnight run\n");
+}
+
+#[test]
+fn a_study_that_would_be_refused_tonight_is_told_why() {
+    let repo = Repo::new();
+    repo.run(1);
+    says(checked(&repo, &[]).ended(0), "the study has begun, and goes on from its champion");
+    repo.write("knobs.py", "x = 9\n");
+    says(checked(&repo, &[]).ended(0), "`overnight try --from-worktree -m IDEA`").says("ready: overnight run\n");
+    repo.write("score.sh", "echo loss: 1\n");
+    let night = ["run", "--no-tui", "--experiments", "1"];
+    for what in ["`score.sh` differs from the last commit", "evaluate.run changed since this study began"] {
+        says(checked(&repo, &[]).ended(3), what);
+        repo.overnight(&night).ended(3).says(what);
+        repo.git(&["restore", "."]);
+        repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh score.sh", "sh ./score.sh"));
+    }
 }
 
 #[test]
@@ -272,6 +289,15 @@ fn a_surface_without_numbers_leaves_the_tuner_nothing_to_try() {
     let repo = Repo::new();
     repo.write("knobs.py", "x = True\n").commit("no numbers");
     says(says(checked(&repo, &[]).ended(2), "the tuner finds no number to tune"), "use = \"command\"");
+}
+
+#[test]
+fn a_prepare_that_fails_is_a_finding_like_any_other() {
+    let repo = Repo::new();
+    repo.triplet("prepare = \"echo no wheel; exit 4\"").commit("prepare");
+    checked(&repo, &[]).ended(2).says("fail  prepare").says("| no wheel").says("not ready: mend `prepare`");
+    let report = stored(&repo);
+    assert!(finding(&report, "prepare").2.unwrap().contains("evaluate.inputs"), "{report:#}");
 }
 
 #[test]

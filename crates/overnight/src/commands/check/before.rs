@@ -28,33 +28,38 @@ pub(super) struct SeedLook {
 
 /// What is measured, and whether a night would begin from it.
 pub(super) fn tree(sequence: &mut Sequence, site: &Site, subject: &Subject) {
-    let folder = subject.user.prefix(&site.dir);
-    let unlocked = [folder.join(site.triplet_name()), folder.join(&subject.spec.program)];
-    let mut dirty: Vec<&Path> = subject.dirty.iter().map(|file| file.path.as_path()).collect();
-    dirty.retain(|path| !unlocked.iter().any(|free| free == path));
+    let dirty: Vec<&Path> = subject.dirty().map(|file| file.path.as_path()).collect();
     let shown = dirty.iter().take(3).map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ");
     let more = if dirty.len() > 3 { format!(" and {} more", dirty.len() - 3) } else { String::new() };
+    let differ = if dirty.len() == 1 { "differs" } else { "differ" };
+    let differ = format!("{shown}{more} {differ} from the last commit");
     sequence.report.dirty = dirty.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    sequence.add(match dirty.len() {
-        0 => Finding::ok("tree", "every tracked file is as it was committed"),
-        n => {
-            let verb = if n == 1 { "differs" } else { "differ" };
-            let finding = Finding::new("tree", Level::Note, format!("{shown}{more} {verb} from the last commit"));
-            finding.next(match sequence.begun {
-                false => "commit, or let the night begin from it: overnight run --snapshot",
-                true => "the study goes on from its own baseline: commit, or put it back with `git restore`",
-            })
-        }
-    });
+    let finding = match (&sequence.begun, dirty.is_empty()) {
+        (None, true) => Finding::ok("tree", "every tracked file is as it was committed"),
+        (None, false) => Finding::new("tree", Level::Note, differ)
+            .next("commit, or let the night begin from it: `overnight run --snapshot`"),
+        (Some(known), is_clean) => match subject.refuse_for(known) {
+            Err(error) => refused(error.into()),
+            Ok(()) if is_clean => {
+                Finding::ok("tree", "as it was committed; the study has begun, and goes on from its champion")
+            }
+            Ok(()) => Finding::new("tree", Level::Note, format!("{differ}; the study goes on from its champion"))
+                .next("`overnight try --from-worktree -m IDEA` makes an experiment of it"),
+        },
+    };
+    sequence.add(finding);
     let holder = Lock::holder(subject.user.common_dir(), &site.study);
     if let Some(holder) = &holder {
         let what = format!("`{}` is going on as process {}: times and noise are disturbed", holder.what, holder.pid);
         sequence.add(Finding::new("tree", Level::Note, what).next("check again when it is over"));
     } else if let Err(error) = subject.user.refuse_for(&site.study) {
-        let error = CliError::from(error);
-        let finding = Finding::new("tree", Level::Refused, error.message.clone());
-        sequence.add(finding.next(error.hint.unwrap_or_else(|| "mend the repository".to_owned())));
+        sequence.add(refused(error.into()));
     }
+}
+
+fn refused(error: CliError) -> Finding {
+    let finding = Finding::new("tree", Level::Refused, error.message);
+    finding.next(error.hint.unwrap_or_else(|| "`overnight run` says more".to_owned()))
 }
 
 /// What this machine enforces, and whether that is enough for tonight.

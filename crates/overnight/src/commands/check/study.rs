@@ -6,7 +6,8 @@ use overnight_engine::ledger::Reader;
 use overnight_engine::load::{SiteError, locate};
 use overnight_engine::process::Keeper;
 use overnight_engine::rehearse::{Bench, RehearseError, Rehearsed, Subject};
-use overnight_engine::sandbox::Found;
+use overnight_engine::sandbox::{Found, SetUpError};
+use overnight_model::event::SegmentFacts;
 use overnight_model::proposal::Contents;
 use overnight_model::spec::{Check as GuardCheck, Spec, Tier};
 use overnight_model::{Millis, Seed};
@@ -14,7 +15,7 @@ use overnight_model::{Millis, Seed};
 use super::interrupt::Interrupt;
 use super::report::{Finding, Level, Report, TrialRow};
 use super::screen::Screen;
-use super::{before, end, nulls, repeats, trials};
+use super::{before, end, nulls, repeats, trials, words};
 use crate::args::{Check, Place};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, Live};
@@ -40,8 +41,8 @@ pub(super) struct Sequence {
     /// How often the tree is measured, where a person said so.
     pub(super) trials: Option<u32>,
     pub(super) sandbox: Option<Tier>,
-    /// Whether the study has a baseline of its own already.
-    pub(super) begun: bool,
+    /// What the study began with, where it has a baseline of its own already.
+    pub(super) begun: Option<SegmentFacts>,
     /// Where the seed is named, and the line that would set it.
     pub(super) seed: before::SeedLook,
     pub(super) bench: Option<Bench>,
@@ -69,7 +70,10 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
         assurance: Some(spec.evaluate.assurance().name()),
         ..Report::default()
     };
-    let begun = Reader::find(&site.state())?.is_some_and(|reader| reader.summary().is_ok_and(|found| found.is_some()));
+    let begun = match Reader::find(&site.state())? {
+        Some(reader) if reader.summary()?.is_some_and(|found| found.champion.is_some()) => reader.segment_facts()?,
+        _ => None,
+    };
     let found = subject.find(&keeper, args.sandbox);
     let mut sequence = Sequence {
         report,
@@ -105,7 +109,7 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
     match halt {
         Some(Halt::Error(error)) => return Err(error),
         Some(Halt::Interrupted) => ui::say("stopped: what was learned so far is above; the rest is unknown"),
-        _ => end::last_lines(&report, begun, args.sandbox).iter().for_each(|line| screen.line(line)),
+        _ => end::last_lines(&report, begun.is_some(), args.sandbox).iter().for_each(|line| screen.line(line)),
     }
     Ok(exit)
 }
@@ -118,7 +122,13 @@ impl Sequence {
         self.go_on()?;
         self.screen.live.now("laying out the sandbox");
         let say = |text: &str| self.screen.live.now(&ui::printable(text));
-        let bench = Bench::open(subject, keeper, &self.found, &say).map_err(|error| self.halt(error))?;
+        let bench = match Bench::open(subject, keeper, &self.found, &say) {
+            Ok(bench) => bench,
+            Err(RehearseError::SetUp(error @ SetUpError::Prepare { .. })) if !self.interrupt.is_asked() => {
+                return Err(self.fail(words::not_prepared(error.into())));
+            }
+            Err(error) => return Err(self.halt(error)),
+        };
         self.interrupt.kills(bench.stopper());
         self.bench = Some(bench);
         let first = trials::first(self)?;

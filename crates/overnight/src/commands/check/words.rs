@@ -6,6 +6,7 @@ use overnight_model::spec::Spec;
 use overnight_model::{Ending, Reason, Verdict};
 
 use super::report::{Finding, Level};
+use crate::error::CliError;
 
 /// More of an output than anyone reads here.
 const LAST_LINES: usize = 5;
@@ -23,6 +24,13 @@ pub(super) fn broken(spec: &Spec, done: &Rehearsed, (verdict, reason): (Verdict,
     let said = done.scorer_output.as_deref().filter(|said| !said.trim().is_empty()).unwrap_or(&done.output);
     finding.output = last_lines(said);
     finding.next(done.hint.clone().unwrap_or_else(|| next(spec, verdict, &reason)))
+}
+
+/// A `prepare` that failed: no trial could begin.
+pub(super) fn not_prepared(error: CliError) -> Finding {
+    let mut finding = Finding::new("prepare", Level::Fail, error.message);
+    finding.output = error.causes;
+    finding.next(error.hint.unwrap_or_default())
 }
 
 /// The end of an output.

@@ -1,0 +1,38 @@
+//! Whether a study that has begun would go on from what lies in the checkout.
+
+use std::path::Path;
+
+use overnight_model::event::SegmentFacts;
+
+use super::Subject;
+use crate::load;
+use crate::open::{OpenError, is_as_in, same_evaluation};
+use crate::sandbox::fingerprint_inputs;
+use crate::workspace::{Dirty, oid};
+
+impl Subject {
+    /// Files that differ from the last commit, but for the triplet and the program, which are never locked.
+    pub fn dirty(&self) -> impl Iterator<Item = &Dirty> {
+        let folder = self.user.prefix(&self.site.dir);
+        let unlocked = [folder.join(self.site.triplet_name()), folder.join(&self.spec.program)];
+        self.dirty.iter().filter(move |file| !unlocked.contains(&file.path))
+    }
+
+    /// Refuses as `run` would, where the evaluation is not the one that the study began with.
+    pub fn refuse_for(&self, known: &SegmentFacts) -> Result<(), OpenError> {
+        let inputs = fingerprint_inputs(&self.spec, &self.site.dir, load::home().as_deref());
+        let now = SegmentFacts {
+            surface: self.spec.surface.clone(),
+            metric: self.spec.metric.clone(),
+            evaluate: self.spec.evaluate.clone(),
+            inputs: inputs.map_err(OpenError::Inputs)?,
+            ..known.clone()
+        };
+        same_evaluation(known, &now)?;
+        let baseline = oid(&known.baseline)?;
+        let is_surface = |path: &Path| self.spec.surface.paths().any(|surface| path == Path::new(surface));
+        let locked = self.dirty().filter(|file| !is_surface(&file.path) && !is_as_in(&self.user, baseline, &file.path));
+        let files: Vec<Dirty> = locked.cloned().collect();
+        if files.is_empty() { Ok(()) } else { Err(OpenError::Dirty { files, begun: true }) }
+    }
+}
