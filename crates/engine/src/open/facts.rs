@@ -95,7 +95,7 @@ pub(super) fn same_segment(known: &SegmentFacts, now: &SegmentFacts) -> bool {
 }
 
 /// Names the first thing whose change would make old and new numbers incomparable.
-pub(super) fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenError> {
+pub(crate) fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenError> {
     let part = |file: &SurfaceFile| match &file.part {
         Part::Whole => file.path.clone(),
         Part::Above(marker) => format!("{} above {marker}", file.path),

@@ -17,7 +17,8 @@ use overnight_model::{CommitId, ExperimentId, State, Study, What};
 use thiserror::Error;
 
 use branch::{BranchState, check_branch, is_our_first_lock};
-use facts::{Place, facts, same_evaluation, same_segment};
+pub(crate) use facts::same_evaluation;
+use facts::{Place, facts, same_segment};
 use recover::recover_store;
 
 use crate::clock;
@@ -259,7 +260,7 @@ fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> [PathBuf; 2] {
 }
 
 /// Whether a file of the checkout is what it was in a commit, as it is after `--snapshot`.
-fn is_as_in(user: &UserRepo, commit: ObjectId, path: &Path) -> bool {
+pub(crate) fn is_as_in(user: &UserRepo, commit: ObjectId, path: &Path) -> bool {
     let now = fs::read(user.workdir().join(path)).ok();
     now == path.to_str().and_then(|path| user.read(commit, path).ok())
 }

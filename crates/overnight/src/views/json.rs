@@ -81,7 +81,10 @@ pub(crate) struct StatusJson<'a> {
     assurance: &'a str,
     sandbox: &'a str,
     cost_usd: Option<f64>,
+    /// Only where there was a segment before.
+    #[serde(skip_serializing_if = "Option::is_none")]
     segment: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     segments: Vec<SegmentJson<'a>>,
 }
 
@@ -142,7 +145,7 @@ impl<'a> StatusJson<'a> {
                 .map_or(overnight_model::spec::Assurance::Cooperative.name(), |summary| &summary.assurance),
             sandbox: summary.map_or("none", |summary| &summary.sandbox),
             cost_usd: None,
-            segment: summary.map(|summary| summary.segment),
+            segment: summary.filter(|summary| !summary.past.is_empty()).map(|summary| summary.segment),
             segments: summary.into_iter().flat_map(|summary| &summary.past).map(past).collect(),
         }
     }

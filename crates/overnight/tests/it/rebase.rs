@@ -105,7 +105,7 @@ fn there_has_to_be_something_to_take_and_somewhere_to_take_it() {
     repo.overnight(REBASE).ended(2).says("the study has no champion yet");
     repo.run(2);
     repo.overnight(REBASE).ended(3).says("nothing changed since segment 1 began");
-    assert_eq!(repo.status()["segments"].as_array().unwrap().len(), 0);
+    assert_eq!(repo.status().get("segments"), None);
     repo.assert_sound();
 }
 

@@ -71,7 +71,7 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
         ..Report::default()
     };
     let begun = match Reader::find(&site.state())? {
-        Some(reader) if reader.summary()?.is_some_and(|found| found.champion.is_some()) => reader.segment_facts()?,
+        Some(reader) if reader.summary()?.is_some_and(|found| found.champion.is_some()) => reader.segments()?.pop(),
         _ => None,
     };
     let found = subject.find(&keeper, args.sandbox);
