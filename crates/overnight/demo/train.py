@@ -13,14 +13,14 @@ from collections import Counter
 
 # What may be tuned.
 ORDER = 2                # how many bytes of context the longest table has
-DISCOUNT = 0.1           # taken off every count, and given to what a shorter context says
-STRENGTH = 1.5           # how much a shorter context says
-KEEP_FROM = 1            # rarer entries are left out of the tables
 CHUNK = 4000             # how many bytes are read at one place
-LOW_ORDERS = 1           # tables up to this order learn quickly ...
-LOW_EVERY = 2            # ... so they get every second chunk only
-DISCOUNT_GROWTH = 1.0    # from each order to the next
-STRENGTH_GROWTH = 1.0    # from each order to the next
+KEEP_FROM = 1            # rarer entries are left out of the tables
+STRENGTH = 1.5           # how much a shorter context says
+STRENGTH_GROWTH = 1.0    # ... from each order to the next
+DISCOUNT = 0.1           # taken off every count, and given to what a shorter context says
+DISCOUNT_GROWTH = 1.0    # ... from each order to the next
+LOW_EVERY = 2            # short contexts learn quickly: they get every second chunk only
+LOW_ORDERS = 1           # ... up to this order
 
 BUDGET = float(os.environ.get("OVERNIGHT_BUDGET_SECONDS", "1"))
 SEED = int(os.environ.get("OVERNIGHT_SEED", "0"))
