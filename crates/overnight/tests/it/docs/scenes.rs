@@ -15,17 +15,23 @@ pub(super) fn scene(name: &str) -> Option<Repo> {
         "fresh" => with(&[("train.py", TRAIN)]),
         "quick" => Repo::new(),
         "train" => with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN)]),
+        "check" => with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN)]),
         "slip" => with(&[("overnight.toml", SLIP), ("train.py", TRAIN)]),
         "noisy" => with(&[("overnight.toml", NOISY_TRIPLET), ("knob.py", "x = 8\n"), ("score.py", NOISY)]),
         "separated" => separated(),
+        "imported" => with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN), ("results.tsv", RESULTS)]),
+        DEMO => with(&[]),
         "agent" => with(&[("overnight.toml", AGENT_TRIPLET), ("train.py", TRAIN), ("propose.py", PROPOSE)]),
         _ => return None,
     })
 }
 
+/// Where nothing is needed, and only an outline of what is printed stays the same.
+pub(super) const DEMO: &str = "demo";
+
 /// Whether the numbers of a scene differ from run to run; its words and their order may not.
 pub(super) fn is_noisy(name: &str) -> bool {
-    name == "noisy"
+    ["check", "noisy"].contains(&name)
 }
 
 fn with(files: &[(&str, &str)]) -> Repo {
@@ -58,6 +64,12 @@ metric  = { name = "val_loss", goal = "min" }
 run     = "python3 train.py"
 budget  = "10s"
 "#;
+
+const RESULTS: &str = "commit\tval_loss\tmemory_gb\tstatus\tdescription\n\
+a1b2c3d\t0.011090\t0.1\tkeep\tbaseline\n\
+b2c3d4e\t0.009200\t0.1\tkeep\tless decay\n\
+c3d4e5f\t0.012400\t0.1\tdiscard\ta larger rate\n\
+d4e5f6a\t0.000000\t0.0\tcrash\tno momentum at all\n";
 
 const SLIP: &str = r#"surface = "trian.py"
 metric  = { name = "val_loss", gaol = "min" }
