@@ -285,10 +285,17 @@ fn a_surface_that_reports_its_own_metric_is_told_by_line() {
 }
 
 #[test]
-fn a_surface_without_numbers_leaves_the_tuner_nothing_to_try() {
-    let repo = Repo::new();
+fn a_surface_without_numbers_is_measured_all_the_same_since_others_have_ideas() {
+    let repo = Repo::scored_by("echo loss: 4\n");
     repo.write("knobs.py", "x = True\n").commit("no numbers");
-    says(says(checked(&repo, &[]).ended(2), "the tuner finds no number to tune"), "use = \"command\"");
+    let ran = says(checked(&repo, &[]).ended(0), "the tuner has nothing to change in knobs.py");
+    ran.says("ready: edit knobs.py, then overnight try --from-worktree -m IDEA");
+    let report = stored(&repo);
+    assert_eq!((&report["complete"], &report["ready"]), (&true.into(), &true.into()));
+    let (level, _, next) = finding(&report, "agent");
+    assert!(level == "warn" && next.unwrap().contains("[agent] use = \"command\""), "{report:#}");
+    repo.write("knobs.py", "x = False\n");
+    repo.ok(&["try", "--from-worktree", "-m", "IDEA"]);
 }
 
 #[test]
