@@ -109,7 +109,7 @@ pub(super) fn surface(sequence: &mut Sequence, subject: &Subject) {
     let numbers = numbers_to_tune(subject);
     sequence.report.has_nothing_to_tune = spec.agent.kind == AgentKind::Tuner && numbers == 0;
     let tunable = match spec.agent.kind {
-        AgentKind::Tuner if numbers == 0 => " has no number to tune".to_owned(),
+        AgentKind::Tuner if numbers == 0 => String::new(),
         AgentKind::Tuner if numbers == 1 => " has 1 number to tune".to_owned(),
         AgentKind::Tuner => format!(" has {numbers} numbers to tune"),
         AgentKind::Command(_) => String::new(),

@@ -132,7 +132,7 @@ impl Sequence {
         self.interrupt.kills(bench.stopper());
         self.bench = Some(bench);
         let first = trials::first(self)?;
-        trials::guards(self)?;
+        trials::guards(self, site)?;
         let measured = trials::repeats(self, first)?;
         nulls::check(self, &measured)?;
         end::night(self, &measured);
