@@ -195,6 +195,12 @@ impl Bench {
         self.again_after_sleep(|spot, room| worker::score_nothing(spot, room, seed))
     }
 
+    /// What the scorer makes of these contents' artifacts with one answer throughout; `None` without a scorer, and where
+    /// they cannot be changed so.
+    pub fn score_constant(&mut self, contents: &Contents, seed: Seed) -> Result<Option<Scored>, RehearseError> {
+        self.again_after_sleep(|spot, room| worker::score_constant(spot, room, seed, contents))
+    }
+
     /// A guard's command on these contents.
     pub fn guard(&mut self, command: &str, contents: &Contents) -> Result<Guarded, RehearseError> {
         let (ending, usage, output) =

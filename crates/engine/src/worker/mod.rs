@@ -3,6 +3,7 @@
 mod artifacts;
 mod capture;
 mod complaint;
+mod constant;
 mod hint;
 mod kept;
 mod place;
@@ -13,7 +14,7 @@ pub(crate) use capture::Capture;
 pub(crate) use kept::Kept;
 pub use place::{DISK_FLOOR, Room, free_bytes};
 pub(crate) use place::{Left, Order, Place, Ran, Role, describe};
-pub(crate) use score::nothing as score_nothing;
+pub(crate) use score::{constant as score_constant, nothing as score_nothing};
 pub use trial::HINT_MARK;
 pub(crate) use trial::{Done, guard as run_guard, run as run_trial};
 

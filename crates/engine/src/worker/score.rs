@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use super::artifacts::{self, Limits, NotTaken};
 use super::capture::Capture;
+use super::constant;
 use super::place::{Left, Order, Place, Ran, Room, describe, enough_room};
 use super::trial::{Done, METRICS_FILE, METRICS_FILE_LIMIT, Said, run_candidate, told};
 use super::{Kind, Spot, Trouble};
@@ -81,6 +82,25 @@ pub(super) fn score(
 pub(crate) fn nothing(spot: &mut Spot, room: &Room, seed: Seed) -> Result<Option<Scored>, Trouble> {
     let (Some(scorer), Some(booth)) = (&room.shop.spec.evaluate.score, &mut spot.booth) else { return Ok(None) };
     as_new(booth, room)?;
+    let (scored, ..) = run_scorer(booth, room, seed, scorer)?;
+    Ok(Some(scored))
+}
+
+/// Scores what these contents left, with one answer throughout; `None` without a scorer, or where nothing is kept of
+/// them that could be changed so.
+pub(crate) fn constant(
+    spot: &mut Spot,
+    room: &Room,
+    seed: Seed,
+    contents: &Contents,
+) -> Result<Option<Scored>, Trouble> {
+    let (Some(scorer), Some(booth)) = (&room.shop.spec.evaluate.score, &mut spot.booth) else { return Ok(None) };
+    let artifacts = as_new(booth, room)?;
+    let is_there = room.kept.copy_to(&contents.id(), &artifacts);
+    let leveled = constant::level_out(&artifacts);
+    if !is_there || !leveled.map_err(|error| fault(format!("could not change the artifacts: {error}")))? {
+        return Ok(None);
+    }
     let (scored, ..) = run_scorer(booth, room, seed, scorer)?;
     Ok(Some(scored))
 }

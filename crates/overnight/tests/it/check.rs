@@ -225,6 +225,10 @@ fn a_separated_study_is_checked_with_its_scorer_and_its_guard() {
     // A scorer that wants an answer, and a guard that fails.
     repo.write("score.sh", "a=$(cat $OVERNIGHT_ARTIFACTS/answer) || exit 1\necho loss: $a\n").commit("strict");
     says(checked(&repo, &[]).ended(0), "an empty $OVERNIGHT_OUT is refused by the scorer");
+    // A metric that one answer for everything beats.
+    repo.write("score.sh", "echo loss: $(tail -n 1 $OVERNIGHT_ARTIFACTS/answer)1\n").commit("the last counts");
+    repo.write("knobs.sh", "printf '1\\n0\\n5\\n' > $OVERNIGHT_OUT/answer\n").commit("a bad last one");
+    says(checked(&repo, &[]).ended(0), "one answer for everything wins: 1 against 51");
     repo.triplet("[[guard]]\nrun = \"test -e nothing\"").commit("a guard");
     says(checked(&repo, &[]).ended(2), "`test -e nothing`: exit code 1; every candidate would fail it");
 }

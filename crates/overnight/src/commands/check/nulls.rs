@@ -2,6 +2,7 @@
 
 use overnight_model::judge::{self, Evidence, Noise, Ruling};
 use overnight_model::proposal::{Contents, editable};
+use overnight_model::scoring::Scored;
 use overnight_model::spec::{Part, Spec};
 use overnight_model::stats::Tally;
 use overnight_model::units::short_number;
@@ -40,6 +41,7 @@ pub(super) fn check(sequence: &mut Sequence, measured: &Measured) -> Step {
     }
     told.extend(no_op(sequence, measured)?);
     told.extend(nothing(sequence, measured)?);
+    told.extend(constant(sequence, measured)?);
     let Some(worst) = told.iter().map(|(_, level)| *level).max() else { return Ok(()) };
     let told: Vec<String> = told.into_iter().map(|(what, _)| what).collect();
     let finding = Finding::new("null", worst, told.join("; "));
@@ -80,15 +82,31 @@ fn nothing(sequence: &mut Sequence, measured: &Measured) -> Result<Option<(Strin
     sequence.screen.live.now("the scorer on an empty $OVERNIGHT_OUT");
     let bench = sequence.bench.as_mut().ok_or(Halt::Enough)?;
     let scored = bench.score_nothing(repeats::seed(0)).map_err(|error| sequence.halt(error))?;
-    let name = "an empty $OVERNIGHT_OUT";
-    Ok(scored.map(|scored| match scored.result() {
+    Ok(scored.map(|scored| by_the_scorer("an empty $OVERNIGHT_OUT", sequence, measured, &scored)))
+}
+
+/// What a scorer gives for one answer to everything.
+fn constant(sequence: &mut Sequence, measured: &Measured) -> Result<Option<(String, Level)>, Halt> {
+    if sequence.spec.evaluate.score.is_none() {
+        return Ok(None);
+    }
+    sequence.go_on()?;
+    sequence.screen.live.now("the scorer on one answer for everything");
+    let surface = sequence.surface.clone();
+    let bench = sequence.bench.as_mut().ok_or(Halt::Enough)?;
+    let scored = bench.score_constant(&surface, repeats::seed(0)).map_err(|error| sequence.halt(error))?;
+    Ok(scored.map(|scored| by_the_scorer("one answer for everything", sequence, measured, &scored)))
+}
+
+fn by_the_scorer(name: &str, sequence: &Sequence, measured: &Measured, scored: &Scored) -> (String, Level) {
+    match scored.result() {
         Err(_) => (format!("{name} is refused by the scorer"), Level::Ok),
         Ok(score) => {
             let score = score.get();
             let standing = stands(sequence, measured, &[score]);
             described(name, &Null::Scored { first: score, last: score, standing }, measured)
         }
-    }))
+    }
 }
 
 /// Runs an answer until the judge has made up its mind, or once where trials are dear.
