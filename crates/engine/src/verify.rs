@@ -122,6 +122,9 @@ fn check_commits(reader: &Reader, store: &Store, user: &UserRepo, state: &State)
     for row in rows {
         let (Some(commit), experiment) = (row.commit, row.experiment) else { continue };
         let facts = plans::segment_of(&segments, row.segment)?;
+        if state.carried() == Some(experiment) && !state.begun() {
+            continue;
+        }
         if experiment == facts.experiment {
             // A baseline is a commit of the user's repository; one without a verdict is made again by the next run.
             if row.verdict == Some(Verdict::Baseline) {

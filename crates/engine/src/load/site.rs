@@ -53,12 +53,8 @@ impl SiteError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             SiteError::None { .. } => {
-                "use -C DIR to work in another folder, or write an overnight.toml here, such as\n\
-                 \n    surface = \"train.py\"\
-                 \n    metric = { name = \"val_loss\", goal = \"min\" }\
-                 \n    [evaluate]\
-                 \n    run = \"python3 train.py\"\
-                 \n    budget = \"5m\""
+                "begin with `overnight init`: it looks at the repository and writes the triplet; or work in another \
+                 folder with -C DIR"
                     .to_owned()
             }
             SiteError::Several { names } => format!("pick one: --study {}", names.first()?),

@@ -197,7 +197,7 @@ pub fn open(
     let found = find(&site.state(), spec.sandbox.layer);
     let inputs = fingerprint_inputs(&spec, &site.dir, load::home().as_deref()).map_err(OpenError::Inputs)?;
     if state.run.is_some() {
-        recover_store(&store, ledger.reader())?;
+        recover_store(&store, ledger.reader(), &state)?;
     }
     let enforced = (found.tier, inputs.clone());
     if carries {

@@ -13,7 +13,6 @@ use overnight_model::{CommitId, ExperimentId, Millis, Reason, State, Verdict, Wh
 
 use super::OpenError;
 use super::facts::{Place, facts, same_evaluation, same_segment};
-use crate::clock;
 use crate::dispatch::{Fault, proposal_message};
 use crate::ledger::Reader;
 use crate::plans;
@@ -79,6 +78,7 @@ impl Ground<'_> {
         }
         let notes = self.notes(&found, &baseline, &champion);
         if !state.begun() && same_segment(old, &facts) {
+            self.write_again(state.carried())?;
             return Ok(Rebased { baseline: new, events: Vec::new(), contents: Vec::new(), notes });
         }
         let carried = facts.carried.as_ref().and_then(|carried| carried.experiment);
@@ -136,6 +136,16 @@ impl Ground<'_> {
         })
     }
 
+    /// Makes sure of a proposal that stands on a baseline which was just made again.
+    fn write_again(&self, carried: Option<ExperimentId>) -> Result<(), OpenError> {
+        let Some(carried) = carried else { return Ok(()) };
+        if let Some((plan, _)) = plans::proposal_plan(self.reader, carried)? {
+            let commit = self.store.write(&plan)?;
+            self.store.set_ref(carried.0, commit)?;
+        }
+        Ok(())
+    }
+
     /// What was open has no verdict to hope for; what a segment without numbers had begun is begun again.
     fn ended(&self, carried: Option<ExperimentId>) -> Vec<What> {
         let state = self.state;
@@ -160,7 +170,7 @@ impl Ground<'_> {
             true => from.description.clone(),
             false => format!("champion of segment {} (experiment {}) carried over", from.segment.0, from.id),
         };
-        let commit_time = clock::now().0 / 1000;
+        let commit_time = self.user.committed_at(parent)?;
         let (content, surface) = (champion.id(), champion.blobs());
         let message = proposal_message(experiment, &description);
         let plan = CommitPlan { parent, files: champion.0, message, at: commit_time };

@@ -1,7 +1,7 @@
 //! What a crash tore or lost in the store, made again from the ledger.
 
-use overnight_model::ExperimentId;
 use overnight_model::event::SegmentFacts;
+use overnight_model::{ExperimentId, State};
 
 use super::OpenError;
 use crate::ledger::Reader;
@@ -14,7 +14,7 @@ const MOST_UNPACKED: usize = crate::worker::PACK_AT / 3 + 100;
 
 /// Proposals are not synced when they are made: what a crash tore or lost is made again from the ledger. A power
 /// loss does so long after a run that ended well, and may leave no trace of an object at all.
-pub(super) fn recover_store(store: &Store, reader: &Reader) -> Result<(), OpenError> {
+pub(super) fn recover_store(store: &Store, reader: &Reader, state: &State) -> Result<(), OpenError> {
     store.sweep()?;
     let refs = store.refs()?;
     let segments = reader.segments()?;
@@ -25,8 +25,9 @@ pub(super) fn recover_store(store: &Store, reader: &Reader) -> Result<(), OpenEr
     let synced = rows.len().saturating_sub(MOST_UNPACKED);
     for (index, (experiment, segment, commit)) in rows.into_iter().enumerate() {
         let facts = plans::segment_of(&segments, segment)?;
-        // A baseline is a commit of the user's repository.
-        if experiment == facts.experiment {
+        // A baseline is a commit of the user's repository. One that was never measured may have been collected there,
+        // and what stood on it is made anew with it.
+        if experiment == facts.experiment || (state.carried() == Some(experiment) && !state.begun()) {
             continue;
         }
         let paths: Vec<String> = facts.surface.paths().map(ToOwned::to_owned).collect();

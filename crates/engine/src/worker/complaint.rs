@@ -10,8 +10,16 @@ pub(super) enum Complaint<'a> {
     Missing(Vec<&'a str>),
     /// One of these words may name what it may not read or write.
     Denied(Vec<&'a str>),
-    /// A package of Python or of Node.
-    Module(&'a str),
+    /// A package or a module of Python or of Node, and for Node the file that asked for it.
+    Module {
+        name: &'a str,
+        from: Option<&'a str>,
+    },
+    /// Something that a package of Python should hold, a module perhaps.
+    Name {
+        name: &'a str,
+        of: &'a str,
+    },
     Network,
     /// A leak checker that may not look into its own process.
     Tracing,
@@ -50,10 +58,16 @@ const MODULE: [&str; 3] = ["No module named ", "Cannot find module ", "Cannot fi
 
 /// The complaints in an output, the last one first.
 pub(super) fn complaints(text: &str) -> impl Iterator<Item = Complaint<'_>> {
-    text.lines().rev().take(LINES).filter_map(complaint)
+    // The two lines after it may say who asked.
+    let mut after = [""; 2];
+    text.lines().rev().take(LINES).filter_map(move |line| {
+        let found = complaint(line, after);
+        after = [line, after[0]];
+        found
+    })
 }
 
-fn complaint(line: &str) -> Option<Complaint<'_>> {
+fn complaint<'a>(line: &'a str, after: [&'a str; 2]) -> Option<Complaint<'a>> {
     let lower = line.to_lowercase();
     let has = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
     if has(&NETWORK) {
@@ -62,8 +76,17 @@ fn complaint(line: &str) -> Option<Complaint<'_>> {
     if lower.contains("leaksanitizer does not work under ptrace") {
         return Some(Complaint::Tracing);
     }
-    if let Some((_, name)) = MODULE.iter().find_map(|mark| line.split_once(mark)) {
-        return quoted(name).next().map(Complaint::Module);
+    if let Some((_, rest)) = MODULE.iter().find_map(|mark| line.split_once(mark)) {
+        // `python3 -m` names it without quotes.
+        let plain = rest.split_whitespace().next().filter(|word| !word.contains(['\'', '"']));
+        let name = quoted(rest).next().or(plain)?;
+        let imported = rest.split_once(" imported from ").map(|(_, from)| from.trim());
+        let required = after[1].strip_prefix("- ").filter(|_| after[0] == "Require stack:");
+        return Some(Complaint::Module { name, from: imported.or(required) });
+    }
+    if let Some((_, rest)) = line.split_once("cannot import name ") {
+        let mut names = quoted(rest);
+        return names.next().zip(names.next()).map(|(name, of)| Complaint::Name { name, of });
     }
     if has(&["permission denied", "eacces"]) {
         return Some(Complaint::Denied(words(line)));
@@ -97,7 +120,7 @@ mod tests {
     use super::*;
 
     fn first_words(line: &str) -> Vec<&str> {
-        match complaint(line) {
+        match complaint(line, [""; 2]) {
             Some(Complaint::Missing(words)) => words,
             other => panic!("{line}: {other:?}"),
         }
@@ -141,22 +164,33 @@ mod tests {
 
     #[test]
     fn modules_and_networks_are_told_apart() {
-        assert_eq!(complaint("ModuleNotFoundError: No module named 'numpy'"), Some(Complaint::Module("numpy")));
-        assert_eq!(complaint("Error: Cannot find module 'semver'"), Some(Complaint::Module("semver")));
-        let package = "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'x' imported from /a/b.mjs";
-        assert_eq!(complaint(package), Some(Complaint::Module("x")));
+        let module = |name, from| Some(Complaint::Module { name, from });
+        for (text, name, from) in [
+            ("ModuleNotFoundError: No module named 'numpy'", "numpy", None),
+            ("ModuleNotFoundError: No module named 'kit._version'", "kit._version", None),
+            ("/usr/bin/python3: No module named pytest", "pytest", None),
+            ("Error: Cannot find module 'semver'", "semver", None),
+            ("Error: Cannot find module './x'\nRequire stack:\n- /a/lib/b.js\n- /a/c.js", "./x", Some("/a/lib/b.js")),
+            ("Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'x' imported from /a/b.mjs", "x", Some("/a/b.mjs")),
+        ] {
+            assert_eq!(complaints(text).next(), module(name, from), "{text}");
+        }
+        for kind in ["", "partially initialized module "] {
+            let line = format!("ImportError: cannot import name '_version' from {kind}'kit' (/a/kit/__init__.py)");
+            assert_eq!(complaints(&line).next(), Some(Complaint::Name { name: "_version", of: "kit" }));
+        }
         for line in [
             "OSError: [Errno 101] Network is unreachable",
             "socket.gaierror: [Errno -3] Temporary failure in name resolution",
             "npm error errno EAI_AGAIN",
             "curl: (6) Could not resolve host: example.org",
         ] {
-            assert_eq!(complaint(line), Some(Complaint::Network), "{line}");
+            assert_eq!(complaint(line, [""; 2]), Some(Complaint::Network), "{line}");
         }
         let leaks = "==18==HINT: LeakSanitizer does not work under ptrace (strace, gdb, etc)";
-        assert_eq!(complaint(leaks), Some(Complaint::Tracing));
+        assert_eq!(complaint(leaks, [""; 2]), Some(Complaint::Tracing));
         for line in ["", "loss: 3", "AssertionError: 'data' is empty", "No module named", "' \" `"] {
-            assert_eq!(complaint(line), None, "{line}");
+            assert_eq!(complaint(line, [""; 2]), None, "{line}");
         }
     }
 
@@ -164,7 +198,10 @@ mod tests {
     fn what_is_denied_is_not_missing() {
         let python = "PermissionError: [Errno 13] Permission denied: 'build/x'";
         for line in [python, "score.sh: line 1: build/x: Permission denied", "Error: EACCES: open 'build/x'"] {
-            assert!(matches!(complaint(line), Some(Complaint::Denied(words)) if words.contains(&"build/x")), "{line}");
+            assert!(
+                matches!(complaint(line, [""; 2]), Some(Complaint::Denied(words)) if words.contains(&"build/x")),
+                "{line}"
+            );
         }
     }
 

@@ -14,6 +14,10 @@ use crate::sandbox::{Standard, is_secret};
 
 /// What people call a virtual environment.
 const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
+/// Where packages of Python lie in a repository.
+const PYTHON_ROOTS: [&str; 4] = ["", "src", "lib", "python"];
+/// What a name may leave out when Node is asked for a file.
+const NODE_ENDS: [&str; 8] = ["", ".js", ".json", ".mjs", ".cjs", ".node", "/index.js", "/index.json"];
 /// More of an output than any complaint is long; the rest is not worth the reading.
 const TAIL: usize = 64 * 1024;
 
@@ -27,7 +31,9 @@ pub(super) fn hint(room: &Room, output: &[u8]) -> Option<String> {
         match complaint {
         Complaint::Missing(words) => words.iter().find_map(|word| around.missing(word)),
         Complaint::Denied(words) => words.iter().find_map(|word| around.denied(word)),
-        Complaint::Module(name) => around.module(name),
+        Complaint::Module { name, from } if name.starts_with(['.', '/']) => around.node_file(name, from),
+        Complaint::Module { name, .. } => around.python_file(name).or_else(|| around.package(name)),
+        Complaint::Name { name, of } => around.python_file(&format!("{of}.{name}")),
         Complaint::Network if evaluate.network == Network::None && has_walls => Some(
             "commands have no network: get what they need by `prepare = { run = \"…\", network = \"full\" }`, \
              or add `network = \"full\"` to [evaluate]"
@@ -108,16 +114,37 @@ impl<'a> Around<'a> {
         self.can_be_shown(folder).then(|| format!("`{name}` is in {}, which is not an input: {add}", folder.display()))
     }
 
-    /// A package: in a file of the checkout, or in the folder that packages are installed to.
-    fn module(&self, name: &str) -> Option<String> {
-        let top = name.split('.').next().filter(|top| !top.is_empty() && !name.starts_with(['.', '/']));
-        let files = match top {
-            Some(top) => vec![top.to_owned(), format!("{top}.py")],
-            None => ["", ".js", ".json", ".mjs", ".cjs"].iter().map(|end| format!("{name}{end}")).collect(),
-        };
-        if let Some(hint) = files.iter().find_map(|file| self.file(file)) {
-            return Some(hint);
-        }
+    /// A module by its dotted name: `kit._version` is `kit/_version.py`, or what a build left there.
+    fn python_file(&self, name: &str) -> Option<String> {
+        let path = name.replace('.', "/");
+        PYTHON_ROOTS.iter().find_map(|root| {
+            let base = Path::new(root).join(&path);
+            let (folder, stem) = (base.parent()?, base.file_name()?.to_str()?);
+            let source = folder.join(format!("{stem}.py"));
+            let built = built_module(&self.folder.join(folder), stem).map(|file| folder.join(file));
+            let files = [source, base.join("__init__.py"), base.clone()].into_iter().chain(built);
+            files.into_iter().find_map(|file| self.file(file.to_str()?))
+        })
+    }
+
+    /// A file that another asked for by its path.
+    fn node_file(&self, name: &str, from: Option<&str>) -> Option<String> {
+        let beside = from.map_or_else(|| self.folder.clone(), |from| self.outside(Path::new(from)));
+        let beside = if from.is_some() { beside.parent()?.to_owned() } else { beside };
+        let base = if name.starts_with('/') { self.outside(Path::new(name)) } else { beside.join(name) };
+        NODE_ENDS.iter().find_map(|end| self.file(&format!("{}{end}", plain(&base).to_str()?)))
+    }
+
+    /// A path of the copy that a command ran in, where it is in the checkout. In a sandbox of its own both are one.
+    fn outside(&self, path: &Path) -> PathBuf {
+        let Ok(copy) = path.strip_prefix(&self.room.shop.dir) else { return path.to_owned() };
+        let inside: PathBuf = copy.iter().skip_while(|part| *part != "tree").skip(1).collect();
+        self.checkout.join(inside)
+    }
+
+    /// A package, in the folder that packages are installed to.
+    fn package(&self, name: &str) -> Option<String> {
+        let top = name.split(['.', '/']).next()?;
         for folder in ENVIRONMENTS.into_iter().chain(["node_modules"]) {
             let path = self.folder.join(folder);
             if !path.join("pyvenv.cfg").exists()
@@ -127,15 +154,14 @@ impl<'a> Around<'a> {
                 continue;
             }
             let inside = path.strip_prefix(self.checkout).ok()?;
-            match self.untracked(inside) {
-                Some(input) => return Some(self.in_checkout(folder, &input)),
-                None if has_package(&path, top?) => {
-                    return Some(format!(
-                        "`{folder}` has `{}`, but another Python ran: begin the command with `{folder}/bin/python`",
-                        top?
-                    ));
-                }
-                None => {}
+            let other = || {
+                format!("`{folder}` has `{top}`, but another Python ran: begin the command with `{folder}/bin/python`")
+            };
+            match (self.untracked(inside), has_package(&path, top)) {
+                (Some(input), true) => return Some(format!("{}, and {}", other(), self.add(&input))),
+                (Some(input), false) => return Some(self.in_checkout(folder, &input)),
+                (None, true) => return Some(other()),
+                (None, false) => {}
             }
         }
         None
@@ -221,6 +247,13 @@ fn has_package(environment: &Path, name: &str) -> bool {
     libraries
         .map(|entry| entry.path().join("site-packages"))
         .any(|folder| ["", ".py"].iter().any(|end| folder.join(format!("{name}{end}")).exists()))
+}
+
+/// The file that a build in place made of a module: `_fast.cpython-312-x86_64-linux-gnu.so`.
+fn built_module(folder: &Path, stem: &str) -> Option<String> {
+    let names = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let is_built = |name: &String| name.ends_with(".so") && name.split('.').next() == Some(stem);
+    names.filter(is_built).min()
 }
 
 /// A path without `.` and `..`, by its letters alone.

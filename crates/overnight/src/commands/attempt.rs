@@ -61,8 +61,10 @@ fn summarise(reason: &StopReason, row: Option<&Row>, state: &Path) {
         ui::say(&ui::printable(&term::stop_sentence(reason)));
         super::say_hint(reason, state);
     }
-    if let Some(row) = row {
-        ui::say(&format!("next       overnight show {}", row.experiment));
+    match (row, reason) {
+        (Some(row), _) => ui::say(&format!("next       overnight show {}", row.experiment)),
+        (None, StopReason::BaselineFailed { .. }) => ui::say("next       overnight show baseline"),
+        (None, _) => {}
     }
 }
 

@@ -285,10 +285,17 @@ fn a_surface_that_reports_its_own_metric_is_told_by_line() {
 }
 
 #[test]
-fn a_surface_without_numbers_leaves_the_tuner_nothing_to_try() {
-    let repo = Repo::new();
+fn a_surface_without_numbers_is_measured_all_the_same_since_others_have_ideas() {
+    let repo = Repo::scored_by("echo loss: 4\n");
     repo.write("knobs.py", "x = True\n").commit("no numbers");
-    says(says(checked(&repo, &[]).ended(2), "the tuner finds no number to tune"), "use = \"command\"");
+    let ran = says(checked(&repo, &[]).ended(0), "the tuner has nothing to change in knobs.py");
+    ran.says("ready: edit knobs.py, then overnight try --from-worktree -m IDEA");
+    let report = stored(&repo);
+    assert_eq!((&report["complete"], &report["ready"]), (&true.into(), &true.into()));
+    let (level, _, next) = finding(&report, "agent");
+    assert!(level == "warn" && next.unwrap().contains("[agent] use = \"command\""), "{report:#}");
+    repo.write("knobs.py", "x = False\n");
+    repo.ok(&["try", "--from-worktree", "-m", "IDEA"]);
 }
 
 #[test]
@@ -435,4 +442,30 @@ fn without_a_study_or_with_a_slip_in_it_the_next_step_is_told() {
     repo.triplet("bugdet = \"5s\"").commit("a slip");
     repo.overnight(&["check"]).ended(2).says("bugdet");
     assert!(!repo.dir().join(".overnight").exists());
+}
+
+#[test]
+fn tests_that_no_guard_runs_are_told() {
+    let repo = Repo::new();
+    repo.write("requirements.txt", "pytest\n").write("tests/test_knobs.py", "import knobs\n").commit("tests");
+    checked(&repo, &[]).ended(0);
+    let report = stored(&repo);
+    let (level, what, next) = finding(&report, "guard");
+    assert_eq!((level, what), ("note", "nothing but loss is asked for, and there are tests"));
+    assert!(next.unwrap().contains("run = \"python3 -m pytest -q\""), "{report:#}");
+}
+
+#[test]
+fn a_budget_far_beyond_what_a_trial_takes_and_a_build_for_every_trial_are_told() {
+    let repo = Repo::new();
+    repo.write("overnight.toml", &repo.read("overnight.toml").replace("\"10s\"", "\"10m\"")).commit("a long budget");
+    checked(&repo, &[]).ended(0);
+    let report = stored(&repo);
+    let (level, _, next) = finding(&report, "runs");
+    assert_eq!((level, next), ("note", Some("`budget = \"5s\"` would do: a candidate that hangs costs 20m each time")));
+    let repo = Repo::new();
+    let triplet = repo.read("overnight.toml").replace("sh score.sh", "cargo=1 sh score.sh cargo");
+    repo.write("overnight.toml", &triplet).commit("builds");
+    checked(&repo, &[]).ended(0);
+    assert!(finding(&stored(&repo), "runs").2.unwrap().contains("`warm = true`"));
 }

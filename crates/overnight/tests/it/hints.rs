@@ -47,6 +47,55 @@ fn a_missing_package_leads_to_the_folder_of_packages() {
 }
 
 #[test]
+fn a_module_that_a_build_left_in_a_tracked_package_is_named_as_a_file() {
+    for (file, import, tracked) in [
+        ("kit/_version.py", "from kit._version import version", "kit/__init__.py"),
+        ("src/kit/_parser/__init__.py", "import sys; sys.path[0] = \"src\"; import kit._parser", "src/kit/__init__.py"),
+        ("kit/_fast.cpython-312-x86_64-linux-gnu.so", "import kit._fast", "kit/__init__.py"),
+        ("kit/_version.py", "from kit import _version", "kit/__init__.py"),
+    ] {
+        let repo = Repo::new();
+        repo.write(tracked, "").commit("a package");
+        repo.write(file, "version = 1\n").write(".git/info/exclude", "_*\n");
+        let note =
+            told(&repo, &format!("python3 -c '{import}'\n")).unwrap_or_else(|| panic!("{import}: nothing is told"));
+        let input = file.trim_end_matches("/__init__.py");
+        assert_eq!(note, format!("`{file}` {ADD} `inputs = [\"{input}\"]` to [evaluate]"));
+        repo.triplet(&format!("inputs = [\"{input}\"]"));
+        assert_eq!(told(&repo, "python3 -c 'import kit.nothing'\n"), None);
+    }
+}
+
+#[test]
+fn a_file_that_node_asks_for_is_looked_up_from_the_one_that_asked() {
+    for tier in ["standard", "landlock", "none"] {
+        let repo = Repo::new();
+        repo.write("lib/index.js", "require('./parser')\n")
+            .write("other.mjs", "import './lib/made.mjs'\n")
+            .commit("js");
+        repo.write("lib/parser.js", "").write("lib/made.mjs", "").write(".git/info/exclude", "parser.js\nmade.mjs\n");
+        for (command, file) in [("node lib/index.js", "lib/parser.js"), ("node other.mjs", "lib/made.mjs")] {
+            repo.write("score.sh", &format!("{command}\n")).commit("asks for it");
+            let ran = repo.overnight(&["run", "--no-tui", "--experiments", "0", "--sandbox", tier]).ended(2);
+            ran.says(&format!("note: `{file}` {ADD} `inputs = [\"{file}\"]` to [evaluate]"));
+            repo.shell("rm -rf .overnight; git update-ref -d refs/heads/overnight/main");
+        }
+    }
+}
+
+#[test]
+fn a_package_of_an_environment_that_another_python_asked_for_leads_to_both_halves() {
+    let repo = Repo::new();
+    repo.write(".venv/pyvenv.cfg", "").write(".venv/lib/python3.12/site-packages/no_such_package/__init__.py", "");
+    let note = told(&repo, "python3 -m no_such_package\n").unwrap();
+    assert_eq!(
+        note,
+        "`.venv` has `no_such_package`, but another Python ran: begin the command with `.venv/bin/python`, and add \
+         `inputs = [\".venv\"]` to [evaluate]"
+    );
+}
+
+#[test]
 fn a_missing_program_leads_to_its_folder() {
     let repo = Repo::new();
     repo.program("node_modules/.bin/tool", "#!/bin/sh\n");
@@ -105,4 +154,15 @@ fn an_input_of_another_user_is_told_to_root_who_sees_no_reason() {
         repo.shell("chmod -w data/train.bin");
         assert_eq!(told(&repo, score), None);
     }
+}
+
+#[test]
+fn a_person_who_tries_on_a_baseline_that_fails_is_told_as_much_as_by_a_run() {
+    let repo = Repo::scored_by("cat data/train.bin\n");
+    repo.write("data/train.bin", "1\n").write(".gitignore", "data\n").commit("ignored");
+    repo.write("knobs.py", "x = 6\n");
+    let ran = repo.overnight(&["try", "--from-worktree", "-m", "an idea"]).ended(2);
+    ran.says("stopped: the baseline failed")
+        .says(&format!("note: `data/train.bin` {ADD}"))
+        .says("overnight show baseline");
 }

@@ -2,6 +2,7 @@
 
 mod fixtures;
 mod hostile;
+mod libraries;
 mod questions;
 mod refusals;
 
@@ -212,11 +213,12 @@ fn npm_run_bench_with_a_known_tool_gives_its_operations_per_second() {
       goal      max (by the name `ops_per_s`)
       run       npm run -s bench > "$TMPDIR/b" && awk 'match($0, / x [0-9,.] … (package.json says `node bench/run.js`)
       budget    2m (a guess: a few seconds for each benchmark)
+      inputs    node_modules (git does not bring node_modules: the packages it uses)
       guard     npm test --silent (package.json has tests, `node test.js`)
     wrote       overnight.toml
     wrote       program.md: your words to the agent; add what you know
     note        the built-in tuner finds no numbers to change there: name a program under [agent], or let a coding agent use `overnight try` (`overnight init --agent-doc`)
-    next        overnight check · overnight run
+    next        overnight check · overnight try --from-worktree -m IDEA
     --- exit code 0
     "#);
     insta::assert_snapshot!(repo.read("overnight.toml"), @r#"
@@ -292,7 +294,7 @@ fn a_target_of_a_makefile_with_what_it_is_built_of() {
     wrote       overnight.toml
     wrote       program.md: your words to the agent; add what you know
     note        the built-in tuner finds no numbers to change there: name a program under [agent], or let a coding agent use `overnight try` (`overnight init --agent-doc`)
-    next        overnight check · overnight run
+    next        overnight check · overnight try --from-worktree -m IDEA
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.read("overnight.toml"), @r#"

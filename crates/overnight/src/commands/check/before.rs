@@ -98,20 +98,18 @@ pub(super) fn machine(sequence: &mut Sequence) -> Step {
 }
 
 /// Whether the surface is what agents should change, and nothing more.
-pub(super) fn surface(sequence: &mut Sequence, subject: &Subject) -> Step {
+pub(super) fn surface(sequence: &mut Sequence, subject: &Subject) {
     sequence.seed = seed_look(subject);
     let spec = &sequence.spec;
     let names = spec.surface.paths().take(3).collect::<Vec<_>>().join(", ");
     let more = spec.surface.files.len().saturating_sub(3);
     let names = if more > 0 { format!("{names} and {more} more") } else { names };
+    sequence.report.surface.clone_from(&names);
     let trespasses = look::trespasses(spec, &subject.surface);
     let numbers = numbers_to_tune(subject);
-    if spec.agent.kind == AgentKind::Tuner && numbers == 0 {
-        let what = format!("{names}: the tuner finds no number to tune in it, so there is nothing to try");
-        let next = "name a surface with numbers in it, or another agent: [agent] use = \"command\"";
-        return Err(sequence.fail(Finding::new("surface", Level::Fail, what).next(next)));
-    }
+    sequence.report.has_nothing_to_tune = spec.agent.kind == AgentKind::Tuner && numbers == 0;
     let tunable = match spec.agent.kind {
+        AgentKind::Tuner if numbers == 0 => String::new(),
         AgentKind::Tuner if numbers == 1 => " has 1 number to tune".to_owned(),
         AgentKind::Tuner => format!(" has {numbers} numbers to tune"),
         AgentKind::Command(_) => String::new(),
@@ -129,7 +127,13 @@ pub(super) fn surface(sequence: &mut Sequence, subject: &Subject) -> Step {
         }
     };
     sequence.add(finding);
-    Ok(())
+    // Most libraries are like that, and a person or a coding agent has ideas of another kind.
+    if sequence.report.has_nothing_to_tune {
+        let what = format!("the tuner has nothing to change in {names}: `overnight run` would stop at once");
+        let next =
+            "`overnight try` measures ideas of your own; for `overnight run`, name an agent: [agent] use = \"command\"";
+        sequence.add(Finding::new("agent", Level::Warn, what).next(next));
+    }
 }
 
 fn numbers_to_tune(subject: &Subject) -> usize {

@@ -107,12 +107,16 @@ pub(super) fn trust(sequence: &mut Sequence, measured: &Measured) {
 pub(super) fn last_lines(report: &Report, begun: bool, sandbox: Option<Tier>) -> Vec<String> {
     let snapshot = if report.dirty.is_empty() || begun { "" } else { " --snapshot" };
     let sandbox = sandbox.map_or_else(String::new, |tier| format!(" --sandbox {}", tier.name()));
-    let run = format!("overnight run{snapshot}{sandbox}");
+    let run = match report.has_nothing_to_tune {
+        true => format!("edit {}, then overnight try --from-worktree -m IDEA{sandbox}", report.surface),
+        false => format!("overnight run{snapshot}{sandbox}"),
+    };
     let first = report.first();
     let topic = first.map_or("", |finding| finding.topic);
     match report.worst() {
         Level::Fail | Level::Refused => vec![format!("not ready: mend `{topic}` as it says above, then check again")],
         Level::Ok | Level::Note => vec![format!("ready: {run}")],
+        Level::Warn if topic == "agent" => vec![format!("ready: {run}")],
         Level::Warn => {
             let next = first.and_then(|finding| finding.next.as_deref()).unwrap_or("");
             let mut lines = vec![format!("ready: {run}")];

@@ -85,6 +85,8 @@ pub(super) struct TrialRow {
 pub(super) struct Report {
     pub(super) study: String,
     pub(super) triplet: String,
+    /// The names of its files, as many as a line has room for.
+    pub(super) surface: String,
     pub(super) metric: String,
     pub(super) goal: String,
     pub(super) value: Option<f64>,
@@ -97,6 +99,8 @@ pub(super) struct Report {
     pub(super) same_twice: Option<bool>,
     pub(super) seed_read: Option<bool>,
     pub(super) night: Option<(f64, Forecast)>,
+    /// The tuner is the agent, and the surface has no numbers.
+    pub(super) has_nothing_to_tune: bool,
     pub(super) findings: Vec<Finding>,
     pub(super) complete: bool,
 }
@@ -114,9 +118,13 @@ impl Report {
     /// What to fix before anything else.
     pub(super) fn first(&self) -> Option<&Finding> {
         let worst = self.worst();
-        let mut worst = self.findings.iter().filter(|finding| finding.level == worst && worst >= Level::Warn);
-        // What was only read weighs less than what was measured.
-        worst.clone().find(|finding| finding.topic != "surface").or_else(|| worst.next())
+        let worst = self.findings.iter().filter(|finding| finding.level == worst && worst >= Level::Warn);
+        // What was only read weighs less than what was measured, and that the tuner is idle may be just as well.
+        worst.min_by_key(|finding| match finding.topic {
+            "agent" => 2,
+            "surface" => 1,
+            _ => 0,
+        })
     }
 
     pub(super) fn as_json(&self) -> Value {

@@ -3,7 +3,7 @@
 use overnight_engine::clock::Stopwatch;
 use overnight_engine::dispatch::Fault;
 use overnight_engine::ledger::Reader;
-use overnight_engine::load::{SiteError, locate};
+use overnight_engine::load::locate;
 use overnight_engine::process::Keeper;
 use overnight_engine::rehearse::{Bench, RehearseError, Rehearsed, Subject};
 use overnight_engine::sandbox::{Found, SetUpError};
@@ -50,7 +50,7 @@ pub(super) struct Sequence {
 }
 
 pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
-    let site = locate(&place.dir, place.study.as_deref()).map_err(no_study)?;
+    let site = locate(&place.dir, place.study.as_deref())?;
     // The keeper comes first: it is forked before there is any thread.
     let keeper = Keeper::fork().map_err(|error| CliError::from(Fault::from(error)))?;
     let interrupt = Interrupt::watch(keeper.ender())?;
@@ -118,7 +118,7 @@ impl Sequence {
     fn run(&mut self, site: &overnight_engine::load::Site, subject: Subject, keeper: Keeper) -> Step {
         before::tree(self, site, &subject);
         before::machine(self)?;
-        before::surface(self, &subject)?;
+        before::surface(self, &subject);
         self.go_on()?;
         self.screen.live.now("laying out the sandbox");
         let say = |text: &str| self.screen.live.now(&ui::printable(text));
@@ -132,7 +132,7 @@ impl Sequence {
         self.interrupt.kills(bench.stopper());
         self.bench = Some(bench);
         let first = trials::first(self)?;
-        trials::guards(self)?;
+        trials::guards(self, site)?;
         let measured = trials::repeats(self, first)?;
         nulls::check(self, &measured)?;
         end::night(self, &measured);
@@ -224,13 +224,4 @@ fn head(spec: &Spec, args: &Check) -> String {
         term::arrow(metric.goal),
         spec.agent.kind.name(),
     )
-}
-
-fn no_study(error: SiteError) -> CliError {
-    let begin = matches!(error, SiteError::None { .. });
-    let error = CliError::from(error);
-    match begin {
-        true => error.hint("begin with `overnight init`: it looks at the repository and writes the triplet"),
-        false => error,
-    }
 }

@@ -1,8 +1,9 @@
 //! The part of a check that runs: the first trial, guards, repeats, and answers that are none.
 
+use overnight_engine::load::Site;
 use overnight_engine::rehearse::Rehearsed;
 use overnight_model::metric::is_name;
-use overnight_model::spec::Check as GuardCheck;
+use overnight_model::spec::{Check as GuardCheck, Evaluate, Spec};
 use overnight_model::units::short_number;
 use overnight_model::{Millis, Score, Seed, State, Study};
 
@@ -10,9 +11,18 @@ use super::repeats::{self, Chance, Repeats};
 use super::report::{Finding, Level};
 use super::study::{Halt, Sequence, Step};
 use super::{look, words};
+use crate::commands::init::tests_of;
 
 /// A little over is start-up; this much over is a program that does not know its budget.
 const OVER_BUDGET: f64 = 1.5;
+
+/// A budget this many times what a trial takes is a guess that nobody looked at again.
+const MUCH_OVER: u64 = 20;
+/// Longer than a person would wait for a candidate that hangs.
+const LONG_TO_HANG: Millis = Millis::seconds(150);
+/// Budgets that people write.
+const BUDGETS: [Millis; 5] =
+    [Millis::seconds(5), Millis::seconds(10), Millis::seconds(30), Millis::seconds(60), Millis::seconds(120)];
 
 /// What the repeats gave.
 pub(super) struct Measured {
@@ -37,8 +47,12 @@ pub(super) fn first(sequence: &mut Sequence) -> Result<Rehearsed, Halt> {
     let what =
         format!("`{}` ended well in {}; its budget is {budget}, it is killed at {kill}", evaluate.run, tidy(took));
     let is_over = took.as_secs() > budget.as_secs() * OVER_BUDGET;
+    let cheaper = cheaper(&sequence.spec, took);
     sequence.add(match is_over {
-        false => Finding::ok("runs", what),
+        false => match cheaper {
+            None => Finding::ok("runs", what),
+            Some(next) => Finding::new("runs", Level::Note, what).next(next),
+        },
         true => Finding::new("runs", Level::Warn, what)
             .next("let it stop by itself after $OVERNIGHT_BUDGET_SECONDS, or raise `budget` in [evaluate]"),
     });
@@ -54,8 +68,30 @@ pub(super) fn first(sequence: &mut Sequence) -> Result<Rehearsed, Halt> {
     Ok(done)
 }
 
+/// What would make trials cost less, where they cost more than they need to.
+fn cheaper(spec: &Spec, took: Millis) -> Option<String> {
+    let Evaluate { run, budget, kill, prepare, warm, .. } = &spec.evaluate;
+    let builds = run.split_whitespace().any(|word| word == "cargo");
+    if builds && prepare.is_none() && !warm {
+        return Some(
+            "`warm = true` in [evaluate] keeps what cargo builds, so that trials build only what changed".into(),
+        );
+    }
+    let is_wide = kill.0 > LONG_TO_HANG.0 && took.0 * MUCH_OVER < budget.0;
+    let enough =
+        BUDGETS.into_iter().find(|enough| enough.0 >= took.0 * 10).filter(|enough| is_wide && enough < budget)?;
+    Some(format!("`budget = \"{enough}\"` would do: a candidate that hangs costs {kill} each time"))
+}
+
 /// A guard that the tree itself does not pass would refuse every candidate, all night.
-pub(super) fn guards(sequence: &mut Sequence) -> Step {
+pub(super) fn guards(sequence: &mut Sequence, site: &Site) -> Step {
+    if sequence.spec.guards.is_empty()
+        && let Some(tests) = tests(&sequence.spec, site)
+    {
+        let what = format!("nothing but {} is asked for, and there are tests", sequence.spec.metric.name);
+        let next = format!("let every keep pass them: add `[[guard]]` and `run = {tests:?}` at the end of the triplet");
+        sequence.add(Finding::new("guard", Level::Note, what).next(next));
+    }
     let commands: Vec<String> = sequence
         .spec
         .guards
@@ -84,6 +120,16 @@ pub(super) fn guards(sequence: &mut Sequence) -> Step {
         sequence.add(Finding::ok("guard", format!("passed: `{}`", commands.join("`, `"))));
     }
     Ok(())
+}
+
+/// The tests that are there, by the folder of the triplet.
+fn tests(spec: &Spec, site: &Site) -> Option<String> {
+    let folder = &spec.evaluate.folder;
+    let inside = |path: &str| match folder.is_empty() {
+        true => Some(path.to_owned()),
+        false => path.strip_prefix(folder.as_str())?.strip_prefix('/').map(str::to_owned),
+    };
+    tests_of(&site.dir, &spec.surface.paths().filter_map(inside).collect::<Vec<_>>())
 }
 
 /// The same again: is the number the same twice, how noisy is it, and is the seed read?

@@ -4,15 +4,16 @@ use overnight_engine::load::{self, Problems, Site, Tree, Triplet};
 use overnight_engine::open::OpenError;
 use overnight_model::spec::Spec;
 
-use super::look::Look;
+use super::look::{Look, word};
 use super::proposal::{Key, Proposal};
+use super::{Init, kinds};
 use crate::error::{CliError, Outcome};
 
 /// A proposal that is a triplet as it stands.
-pub(super) fn checked(look: &Look, site: &Site, mut proposal: Proposal) -> Outcome<Proposal> {
+pub(super) fn checked(look: &Look, site: &Site, mut proposal: Proposal, args: &Init) -> Outcome<Proposal> {
     let unknown = proposal.unknown();
     if !unknown.is_empty() {
-        return Err(unknown_error(look, &proposal, &unknown));
+        return Err(unknown_error(look, &proposal, &unknown, args));
     }
     drop_refused_inputs(look, site, &mut proposal);
     parse(look, site, &proposal.text()).map_err(OpenError::Problems)?;
@@ -39,7 +40,7 @@ pub(super) fn drop_refused_inputs(look: &Look, site: &Site, proposal: &mut Propo
     }
 }
 
-fn unknown_error(look: &Look, proposal: &Proposal, unknown: &[Key]) -> CliError {
+fn unknown_error(look: &Look, proposal: &Proposal, unknown: &[Key], args: &Init) -> CliError {
     let names: Vec<&str> = unknown.iter().map(|key| key.name()).collect();
     let example = |key: &Key| match key {
         Key::Surface => "--surface train.py",
@@ -47,7 +48,8 @@ fn unknown_error(look: &Look, proposal: &Proposal, unknown: &[Key]) -> CliError 
         Key::Goal => "--goal min",
         _ => "--run \"python3 train.py\"",
     };
-    let flags: Vec<&str> = unknown.iter().map(example).collect();
+    // What was said stays said: the line is there to be copied.
+    let flags: Vec<String> = args.said().into_iter().chain(unknown.iter().map(|key| example(key).to_owned())).collect();
     if look.tracked().is_empty() {
         let hint = "add the files with `git add`, commit them, and run `overnight init` again";
         return CliError::usage(format!("git has no files in {}", look.dir.display())).hint(hint);
@@ -56,6 +58,13 @@ fn unknown_error(look: &Look, proposal: &Proposal, unknown: &[Key]) -> CliError 
         true => format!("nothing in {} looks like a benchmark or prints a number", look.dir.display()),
         false => format!("could not guess {}", names.join(" and ")),
     };
+    if proposal.run.is_empty()
+        && let Some((path, name)) = kinds::not_yet_tracked(look)
+    {
+        let message = format!("{path} prints `{name}`, but git does not have it yet");
+        let add = format!("git add {0} && git commit -m \"add {0}\"", word(&path));
+        return CliError::usage(message).hint(format!("`{add}`, then `overnight init` again"));
+    }
     let elsewhere = if look.folder.is_empty() { "" } else { ", or look from the top of the repository with -C" };
     CliError::usage(message).hint(format!("say it: overnight init {}{elsewhere}", flags.join(" ")))
 }

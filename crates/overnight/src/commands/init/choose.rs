@@ -52,6 +52,7 @@ pub(super) fn choose(look: &Look, found: &mut Vec<Proposal>, args: &Init) -> Out
         proposal.goal = Some(Goal::Min);
         proposal.because(Key::Goal, "a guess, nothing says which: --goal max where more is better");
     }
+    kinds::take_guard(look, &mut proposal);
     inputs::see(look, &mut proposal);
     Ok(proposal)
 }

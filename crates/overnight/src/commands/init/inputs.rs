@@ -1,6 +1,7 @@
 //! What an evaluation needs and git does not bring: environments, and data that the sources name.
 
 use super::look::{Look, extension_of, name_of};
+use super::made;
 use super::proposal::{Key, Proposal};
 
 /// What programs write; a new run brings its own.
@@ -13,6 +14,8 @@ const WRITTEN_ENDS: [&str; 5] = ["log", "tsv", "tmp", "pyc", "lock"];
 /// As many as fit on a line that people still read.
 const MOST: usize = 6;
 
+const NOT_BROUGHT: &str = "git does not bring ";
+
 /// Adds the inputs that can be seen.
 pub(super) fn see(look: &Look, proposal: &mut Proposal) {
     let mut found: Vec<(String, String)> = Vec::new();
@@ -23,6 +26,11 @@ pub(super) fn see(look: &Look, proposal: &mut Proposal) {
             found.push((folder.to_owned(), "the environment it runs in".to_owned()));
         }
     }
+    let commands = format!("{} {}", proposal.run, proposal.guard.as_deref().unwrap_or_default());
+    let is_node = commands.split_whitespace().any(|word| ["npm", "npx", "node"].contains(&word));
+    if is_node && look.is_untracked("node_modules") {
+        found.push(("node_modules".to_owned(), "the packages it uses".to_owned()));
+    }
     if proposal.run.contains("uv run") && !look.is_untracked(".venv") && proposal.missing.is_empty() {
         proposal.missing.push((".venv".to_owned(), "uv sync".to_owned()));
         proposal.because(Key::Inputs, "not there yet: first `uv sync`");
@@ -32,11 +40,17 @@ pub(super) fn see(look: &Look, proposal: &mut Proposal) {
         let text = look.text(&source).unwrap_or_default();
         found.extend(named(look, &text).into_iter().map(|path| (path, format!("{source} names it"))));
     }
+    found.extend(made::beside_sources(look));
     for (path, reason) in found {
         if !proposal.inputs.contains(&path) && proposal.inputs.len() < MOST {
+            let said = match proposal.reason(Key::Inputs) {
+                None => Some(format!("{NOT_BROUGHT}{path}: {reason}")),
+                Some(said) if said.starts_with(NOT_BROUGHT) => Some(format!("{said}; {path}: {reason}")),
+                Some(_) => None,
+            };
             proposal.inputs.push(path);
-            if proposal.reason(Key::Inputs).is_none() {
-                proposal.because(Key::Inputs, format!("git does not bring {}: {reason}", proposal.inputs[0]));
+            if let Some(said) = said {
+                proposal.because(Key::Inputs, said);
             }
         }
     }
@@ -71,7 +85,7 @@ fn inside(look: &Look, word: &str) -> Option<String> {
     if word.is_empty()
         || word.starts_with(['/', '-', '$'])
         || !is_data(word)
-        || word.split('/').any(|part| part == "..")
+        || word.split('/').any(|part| ["", ".", ".."].contains(&part))
     {
         return None;
     }

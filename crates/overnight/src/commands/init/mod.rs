@@ -7,6 +7,7 @@ mod choose;
 mod inputs;
 mod kinds;
 mod look;
+mod made;
 mod metric;
 mod place;
 mod program;
@@ -58,6 +59,25 @@ pub(crate) struct Init {
     agent_doc: Option<PathBuf>,
 }
 
+/// The command that runs the tests of a surface, as far as it can be seen from the repository.
+pub(super) fn tests_of(dir: &std::path::Path, surface: &[String]) -> Option<String> {
+    kinds::tests(&Look::new(dir).ok()?, surface).map(|(command, _)| command)
+}
+
+impl Init {
+    /// What the person said of the triplet, as they would say it again.
+    fn said(&self) -> Vec<String> {
+        let mut said: Vec<String> = self.surface.iter().map(|path| format!("--surface {}", look::word(path))).collect();
+        let flags =
+            [("--run", &self.run), ("--metric", &self.metric), ("--budget", &self.budget), ("--as", &self.kind)];
+        said.extend(
+            flags.into_iter().filter_map(|(flag, value)| Some(format!("{flag} {}", look::word(value.as_ref()?)))),
+        );
+        said.extend(self.goal.map(|goal| format!("--goal {}", proposal::goal_name(goal))));
+        said
+    }
+}
+
 pub(crate) fn init(place: &Place, args: &Init) -> Outcome<Exit> {
     let place = place::find(&place.dir, place.study.as_deref())?;
     let site = &place.site;
@@ -83,7 +103,7 @@ pub(crate) fn init(place: &Place, args: &Init) -> Outcome<Exit> {
                 return Ok(Exit::Interrupted);
             }
         },
-        false => checked(&look, site, chosen)?,
+        false => checked(&look, site, chosen, args)?,
     };
     if !asks && !args.yes {
         ui::data(proposal.text().trim_end());
@@ -168,7 +188,8 @@ fn put(place: &place::Found, proposal: &Proposal) -> Outcome<()> {
 fn next(place: &place::Found, look: &Look, proposal: &Proposal) {
     let numbers =
         |path: &String| look.text(path).is_some_and(|text| !overnight_model::tuner::literals(&text).is_empty());
-    if !proposal.surface.iter().any(|path| path.contains('*') || numbers(path)) {
+    let can_tune = proposal.surface.iter().any(|path| path.contains('*') || numbers(path));
+    if !can_tune {
         ui::say(
             "note        the built-in tuner finds no numbers to change there: name a program under [agent], or let a \
                  coding agent use `overnight try` (`overnight init --agent-doc`)",
@@ -176,7 +197,8 @@ fn next(place: &place::Found, look: &Look, proposal: &Proposal) {
     }
     let study = if place.site.study == "main" { String::new() } else { format!(" --study {}", place.site.study) };
     match proposal.missing.is_empty() {
-        true => ui::say(&format!("next        overnight check{study} · overnight run{study}")),
+        true if can_tune => ui::say(&format!("next        overnight check{study} · overnight run{study}")),
+        true => ui::say(&format!("next        overnight check{study} · overnight try{study} --from-worktree -m IDEA")),
         false => {
             let make = proposal.to_make();
             ui::say(&format!("next        {make} and take the # away from `inputs`, then overnight check{study}"));

@@ -9,7 +9,9 @@ pub(super) enum Sure {
     Timed,
     /// A program that prints a number.
     Prints,
-    /// A benchmark that somebody wrote to be run again and again.
+    /// Benchmarks of a harness, which says many numbers in its own words.
+    Harness,
+    /// A program that somebody wrote to be run again and again, and that says its one number itself.
     Benchmark,
     /// The files of another tool of this kind: its owner said what is wanted.
     Told,

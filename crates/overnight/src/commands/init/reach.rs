@@ -22,6 +22,8 @@ const VALUES: &[&str] = &["json", "yaml", "yml", "toml", "txt", "md", "ini", "cf
 
 /// Deeper than from a benchmark to what it measures; further on lie helpers of helpers.
 const DEEPEST: usize = 3;
+/// As long as a function that calls another one may be; what is slow lies behind it.
+const FEW_LINES: usize = 8;
 /// More than a person would want an agent to edit at once.
 const MOST_SURFACE: usize = 4;
 
@@ -67,14 +69,33 @@ pub(super) fn surface(look: &Look, start: &str) -> Option<(Vec<String>, Option<S
     Some((found.into_iter().map(|(path, _)| path).collect(), Some(by)))
 }
 
-/// Whether a file of JavaScript does nothing but hand on what others give: `module.exports = require("./lib/a")`.
+/// Whether a file does little but hand on what others give: `module.exports = require("./lib/a")`.
 fn only_passes_on(look: &Look, path: &str) -> bool {
+    if extension_of(path) == "py" {
+        let text = look.text(path).unwrap_or_default();
+        return own_lines(&text) <= FEW_LINES && !uses(look, path).is_empty();
+    }
     let is_script = ["js", "mjs", "cjs", "ts", "mts"].contains(&extension_of(path));
     let text = look.text(path).filter(|_| is_script).unwrap_or_default();
     let code: Vec<&str> =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).collect();
     let passes = |line: &&str| line.contains("require(") || line.contains(" from ") || line.contains("use strict");
     !code.is_empty() && code.iter().all(|line| passes(line) && !line.contains("=>")) && !uses(look, path).is_empty()
+}
+
+/// How many lines of Python do something: neither imports nor prose.
+fn own_lines(text: &str) -> usize {
+    let mut is_prose = false;
+    let mut count = 0;
+    for line in text.lines().map(str::trim) {
+        let quotes = line.matches("\"\"\"").count() + line.matches("'''").count();
+        let was_prose = is_prose;
+        is_prose ^= quotes % 2 == 1;
+        let says_nothing = ["import ", "from ", "#", "__all__", "__version__", ")", "]"];
+        let does_nothing = line.is_empty() || says_nothing.iter().any(|start| line.starts_with(start));
+        count += usize::from(!was_prose && quotes == 0 && !does_nothing);
+    }
+    count
 }
 
 /// The tracked files that a file names or imports.
@@ -151,8 +172,10 @@ fn reexported(look: &Look, init: &str) -> Vec<String> {
     let text = look.text(init).unwrap_or_default();
     let own = text.lines().any(|line| line.starts_with("def ") || line.starts_with("class "));
     let modules = text.lines().filter_map(|line| line.trim().strip_prefix("from ")?.split_once(" import "));
+    let package = name_of(folder_of(init));
+    let is_own = |module: &str| module.starts_with('.') || module.split('.').next() == Some(package);
     let files: Vec<String> = modules
-        .filter(|(module, _)| module.starts_with('.'))
+        .filter(|(module, _)| is_own(module))
         .filter_map(|(module, _)| resolve(look, init, module))
         .filter(|file| file != init)
         .collect();

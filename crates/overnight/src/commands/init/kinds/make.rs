@@ -30,7 +30,7 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
         let said = if path == file { rule.recipe.as_str().into() } else { look.text(path)? };
         Some((path.clone(), metric::likeliest(&said)?))
     });
-    let sure = if printed.is_some() { Sure::Prints } else { Sure::Timed };
+    let sure = if printed.is_some() { Sure::Benchmark } else { Sure::Timed };
     let mut proposal = Proposal::new("make", format!("the target `{target}` of {file}"), sure);
     proposal.because(Key::Run, format!("{file} has the target `{target}`"));
     match &printed {

@@ -2,8 +2,11 @@
 
 mod autoresearch;
 mod cargo;
+mod cargo_program;
+mod guard;
 mod make;
 mod npm;
+mod package;
 mod pi;
 mod pytest;
 mod script;
@@ -13,18 +16,20 @@ use super::metric::{self, Printed};
 use super::proposal::{Key, Proposal};
 use super::reach;
 
+pub(super) use guard::{take_guard, tests};
 pub(super) use npm::package_main;
-pub(super) use script::command;
+pub(super) use script::{command, not_yet_tracked};
 
 /// The names that `--as` takes, the surest first.
-pub(super) const KINDS: [&str; 7] =
-    ["pi-autoresearch", "autoresearch", "pytest-benchmark", "cargo-bench", "npm", "make", "script"];
+pub(super) const KINDS: [&str; 8] =
+    ["pi-autoresearch", "autoresearch", "cargo-run", "pytest-benchmark", "cargo-bench", "npm", "make", "script"];
 
 /// Everything that is recognised, the surest first.
 pub(super) fn recognise(look: &Look) -> Vec<Proposal> {
     let recognisers = [
         pi::recognise,
         autoresearch::recognise,
+        cargo_program::recognise,
         pytest::recognise,
         cargo::recognise,
         npm::recognise,

@@ -31,7 +31,11 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
     let files = reach::mentioned(look, "", script);
     let tool = tool(look, script, &files);
     let printed = files.iter().find_map(|path| Some((path, metric::likeliest(&look.text(path)?)?)));
-    let sure = if tool.is_some() || printed.is_some() { Sure::Benchmark } else { Sure::Timed };
+    let sure = match (&tool, &printed) {
+        (Some(_), _) => Sure::Harness,
+        (None, Some(_)) => Sure::Benchmark,
+        (None, None) => Sure::Timed,
+    };
     let mut proposal = Proposal::new("npm", format!("`npm run {name}` in package.json"), sure);
     proposal.because(Key::Run, format!("package.json says `{script}`"));
     match (&printed, &tool) {
@@ -69,16 +73,11 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
         proposal.because(Key::Surface, "`main` of package.json");
         proposal.surface = vec![main];
     }
-    match look.is_untracked("node_modules") {
-        true => proposal.inputs.push("node_modules".to_owned()),
-        false if has_dependencies(&package) => {
-            proposal.missing.push(("node_modules".to_owned(), "npm install".to_owned()));
-            proposal.because(Key::Inputs, "not there yet: first `npm install`");
-        }
-        false => {}
+    if !look.is_untracked("node_modules") && has_dependencies(&package) {
+        proposal.missing.push(("node_modules".to_owned(), "npm install".to_owned()));
+        proposal.because(Key::Inputs, "not there yet: first `npm install`");
     }
-    let test = scripts.get("test").and_then(Value::as_str).filter(|test| !test.contains("no test specified"));
-    if let Some(test) = test {
+    if let Some(test) = test(&package) {
         proposal.guard = Some("npm test --silent".to_owned());
         proposal.because(Key::Guard, format!("package.json has tests, `{test}`"));
     }
@@ -94,6 +93,18 @@ pub(in super::super) fn package_main(look: &Look) -> Option<String> {
     let names =
         [main.clone(), format!("{main}.js"), format!("{main}/index.js"), "src/index.js".into(), "src/index.ts".into()];
     names.into_iter().find(|path| look.has(path) && reach::is_program(path) && reach::is_plain(path))
+}
+
+/// What a package is tested with, where that is there to be run.
+pub(super) fn tests(look: &Look) -> Option<String> {
+    let package = package(look)?;
+    let can_run = look.is_untracked("node_modules") || !has_dependencies(&package);
+    test(&package).filter(|_| can_run)
+}
+
+fn test(package: &Value) -> Option<String> {
+    let test = package["scripts"]["test"].as_str()?;
+    (!test.contains("no test specified")).then(|| test.to_owned())
 }
 
 fn package(look: &Look) -> Option<Value> {

@@ -15,7 +15,7 @@ const READ: &str = r#"-c 'import json, statistics as s, sys; b = json.load(open(
 pub(super) fn recognise(look: &Look) -> Option<Proposal> {
     let benchmarks = benchmarks(look);
     let first = benchmarks.first()?;
-    let mut proposal = Proposal::new("pytest-benchmark", format!("pytest-benchmark ({first})"), Sure::Benchmark);
+    let mut proposal = Proposal::new("pytest-benchmark", format!("pytest-benchmark ({first})"), Sure::Harness);
     let named = match benchmarks.len() {
         0..=MOST_NAMED => benchmarks.iter().map(|path| word(path)).collect::<Vec<_>>().join(" "),
         _ => word(common_folder(&benchmarks)),

@@ -4,7 +4,7 @@ use super::super::look::{Look, extension_of, name_of, word};
 use super::super::metric::{self, Printed};
 use super::super::proposal::{Key, Proposal, Sure};
 use super::super::reach;
-use super::{own_budget, python, span, take_printed, take_surface};
+use super::{cargo_program, own_budget, python, span, take_printed, take_surface};
 
 /// What people call the script that gives the number, the likeliest first.
 #[rustfmt::skip]
@@ -16,11 +16,7 @@ const FOLDERS: [&str; 6] = ["", "scripts", "bench", "benchmarks", "eval", "src"]
 const EXTENSIONS: [&str; 9] = ["py", "sh", "bash", "js", "mjs", "rb", "pl", "jl", "lua"];
 
 pub(super) fn recognise(look: &Look) -> Option<Proposal> {
-    let known = FOLDERS.iter().flat_map(|folder| {
-        let at = move |name: String| if folder.is_empty() { name } else { format!("{folder}/{name}") };
-        STEMS.iter().flat_map(move |stem| EXTENSIONS.map(|extension| at(format!("{stem}.{extension}"))))
-    });
-    let known: Vec<String> = known.filter(|path| look.has(path)).collect();
+    let known: Vec<String> = usual().filter(|path| look.has(path)).collect();
     // Of scripts with other names, those that lie at the top.
     let others = look.tracked().iter().filter(|path| !path.contains('/') && EXTENSIONS.contains(&extension_of(path)));
     let others = others.filter(|path| reach::is_plain(path) && !known.contains(path)).take(40);
@@ -28,8 +24,28 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
     Some(proposal(look, &path, Some(printed), started(look, &path)))
 }
 
+/// A file with a usual name that prints a number, and that git knows nothing of: the person wrote it just now.
+pub(in super::super) fn not_yet_tracked(look: &Look) -> Option<(String, String)> {
+    let (path, printed) = usual()
+        .chain(["examples/bench.rs".to_owned()])
+        .filter(|path| look.is_untracked(path))
+        .find_map(|path| prints(look, &path))?;
+    Some((path, printed.name))
+}
+
+/// What people call such a script, wherever they put it.
+fn usual() -> impl Iterator<Item = String> {
+    FOLDERS.iter().flat_map(|folder| {
+        let at = move |name: String| if folder.is_empty() { name } else { format!("{folder}/{name}") };
+        STEMS.iter().flat_map(move |stem| EXTENSIONS.map(|extension| at(format!("{stem}.{extension}"))))
+    })
+}
+
 /// What a command of the person's own runs and prints, as far as it can be seen.
 pub(in super::super) fn command(look: &Look, run: &str) -> Proposal {
+    if let Some(proposal) = cargo_program::command(look, run) {
+        return proposal;
+    }
     let files = reach::mentioned(look, "", run);
     let found = files.iter().find_map(|path| prints(look, path));
     match (found, files.first()) {
@@ -44,7 +60,11 @@ pub(in super::super) fn command(look: &Look, run: &str) -> Proposal {
 }
 
 fn proposal(look: &Look, path: &str, printed: Option<Printed>, run: String) -> Proposal {
-    let mut proposal = Proposal::new("script", format!("the script {path}"), Sure::Prints);
+    // Made to measure, and with a number whose better end is known by its name.
+    let is_sure = reach::measures(name_of(path))
+        && printed.as_ref().is_some_and(|printed| metric::goal_of(&printed.name).is_some());
+    let sure = if is_sure { Sure::Benchmark } else { Sure::Prints };
+    let mut proposal = Proposal::new("script", format!("the script {path}"), sure);
     proposal.run = run;
     proposal.because(
         Key::Run,
@@ -68,11 +88,11 @@ fn proposal(look: &Look, path: &str, printed: Option<Printed>, run: String) -> P
             proposal.budget = span(seconds);
             proposal.because(Key::Budget, format!("{path} gives itself {seconds} seconds"));
         }
+        None if is_benchmark(path) => {
+            proposal.budget = "30s".to_owned();
+            proposal.because(Key::Budget, "a guess: benchmarks are short");
+        }
         None => proposal.because(Key::Budget, "a guess; the wall is twice as far"),
-    }
-    if extension_of(path) == "py" && declares_pytest(look) {
-        proposal.guard = Some(format!("{} -m pytest -q", python(look)));
-        proposal.because(Key::Guard, "there are tests, and they must still pass");
     }
     proposal.sources = vec![path.to_owned()];
     proposal
@@ -90,13 +110,9 @@ fn prints(look: &Look, path: &str) -> Option<(String, Printed)> {
     Some((path.to_owned(), own.or_else(behind)?))
 }
 
-/// Whether there are tests, and a file that says what they are run with.
-fn declares_pytest(look: &Look) -> bool {
-    let files = ["pyproject.toml", "requirements.txt", "requirements-dev.txt", "dev-requirements.txt", "pytest.ini"];
-    let declared =
-        files.iter().any(|file| look.has(file) && look.text(file).is_some_and(|text| text.contains("pytest")));
-    let is_test = |path: &String| extension_of(path) == "py" && name_of(path).starts_with("test_");
-    declared && look.tracked().iter().any(is_test)
+/// Whether a script measures speed, by its name: an evaluation of a model may well take its minutes.
+fn is_benchmark(path: &str) -> bool {
+    name_of(path).split(['_', '-', '.']).any(|word| ["bench", "benchmark", "perf"].contains(&word))
 }
 
 /// How a script is started.
