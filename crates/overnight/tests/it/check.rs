@@ -289,6 +289,21 @@ fn a_surface_that_reports_its_own_metric_is_told_by_line() {
 }
 
 #[test]
+fn tests_at_the_end_of_a_rust_file_come_with_the_line_that_locks_them() {
+    let repo = Repo::new();
+    repo.write("knobs.py", "x = 5\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn works() {}\n}\n");
+    repo.write("score.sh", "sed -n 's/^x = /loss: /p' knobs.py\n").commit("tests inside");
+    checked(&repo, &["--trials", "2"]).ended(0);
+    let report = stored(&repo);
+    let (level, _, next) = finding(&report, "surface");
+    let line = "{ path = \"knobs.py\", above = \"#[cfg(test)]\" }";
+    assert_eq!((level, next), ("warn", Some(format!("lock them: `surface = {line}`").as_str())));
+    repo.write("overnight.toml", &repo.read("overnight.toml").replace("\"knobs.py\"", line)).commit("as it said");
+    checked(&repo, &["--trials", "2"]).ended(0);
+    assert_eq!(finding(&stored(&repo), "surface").0, "ok");
+}
+
+#[test]
 fn a_surface_without_numbers_is_measured_all_the_same_since_others_have_ideas() {
     let repo = Repo::scored_by("echo loss: 4\n");
     repo.write("knobs.py", "x = True\n").commit("no numbers");

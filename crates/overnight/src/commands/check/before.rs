@@ -120,9 +120,12 @@ pub(super) fn surface(sequence: &mut Sequence, subject: &Subject) {
             let told: Vec<String> =
                 found.iter().take(3).map(|one| format!("{}:{} {}", one.path, one.line, one.what)).collect();
             let finding = Finding::new("surface", Level::Warn, format!("{}: agents may change that", told.join(", ")));
-            finding.next(match spec.evaluate.score {
-                None => "move it into a locked file that calls the surface, or leave it to a `score` command",
-                Some(_) => "move it into a locked file that calls the surface",
+            finding.next(match (look::lock_tests(spec, found, &subject.surface), &spec.evaluate.score) {
+                (Some(lock), _) => lock,
+                (None, None) => {
+                    "move it into a locked file that calls the surface, or leave it to a `score` command".to_owned()
+                }
+                (None, Some(_)) => "move it into a locked file that calls the surface".to_owned(),
             })
         }
     };

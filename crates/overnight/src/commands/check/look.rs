@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use overnight_model::proposal::{Contents, editable};
-use overnight_model::spec::{Assurance, Spec};
+use overnight_model::spec::{Assurance, Part, Spec};
 
 /// Something in the surface that agents should not be able to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +53,18 @@ pub(super) fn trespasses(spec: &Spec, surface: &Contents) -> Vec<Trespass> {
         }
     }
     found
+}
+
+/// The line that locks the tests at the end of a Rust file, where nothing else trespasses.
+pub(super) fn lock_tests(spec: &Spec, found: &[Trespass], surface: &Contents) -> Option<String> {
+    const MARKER: &str = "#[cfg(test)]";
+    let ([tests], [file]) = (found, spec.surface.files.as_slice()) else { return None };
+    let text = String::from_utf8_lossy(surface.get(&file.path)?).into_owned();
+    let mut markers = text.lines().enumerate().filter(|(_, line)| line.trim() == MARKER).map(|(n, _)| n + 1);
+    let is_above = markers.next().is_some_and(|line| line < tests.line) && markers.next().is_none();
+    let path = Path::new(&file.path).strip_prefix(&spec.evaluate.folder).ok()?.to_str()?;
+    (file.part == Part::Whole && is_above)
+        .then(|| format!("lock them: `surface = {{ path = \"{path}\", above = \"{MARKER}\" }}`"))
 }
 
 /// A line that says the metric by its whole name, and not `train_loss` where `loss` is meant.

@@ -24,18 +24,27 @@ fn root() -> PathBuf {
 
 /// README and the book: what users read.
 fn book() -> Vec<Page> {
-    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<PathBuf> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
-    paths.sort();
+    let mut paths = files(&root().join("docs"));
+    paths.retain(|path| path.extension().is_some_and(|end| end == "md"));
     paths.insert(0, root().join("README.md"));
     assert!(paths.len() > 8, "the book is not where it was: {paths:?}");
     paths.into_iter().map(Page::read).collect()
 }
 
-/// The book, and what those read who work on it.
+/// The book, its guides and examples, and what those read who work on it.
 fn everything() -> Vec<Page> {
     let mut pages = book();
-    let others = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "examples/cache/README.md"];
-    pages.extend(others.map(|name| Page::read(root().join(name))));
+    pages.extend(["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(|name| Page::read(root().join(name))));
+    // Their screens need packages from the network, so nobody plays them here.
+    let guides = files(&root().join("docs/guides"));
+    let examples = files(&root().join("examples")).into_iter().map(|folder| folder.join("README.md"));
+    pages.extend(guides.into_iter().chain(examples).map(Page::read));
     pages
+}
+
+/// What lies in a folder, in order.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
 }
