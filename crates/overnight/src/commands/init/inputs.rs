@@ -40,12 +40,15 @@ pub(super) fn see(look: &Look, proposal: &mut Proposal) {
         let text = look.text(&source).unwrap_or_default();
         found.extend(named(look, &text).into_iter().map(|path| (path, format!("{source} names it"))));
     }
-    found.extend(made::beside_sources(look));
+    let near: Vec<&String> = proposal.sources.iter().chain(&proposal.surface).collect();
+    found.extend(made::beside_sources(look, &near, proposal.guard.is_some()));
     for (path, reason) in found {
         if !proposal.inputs.contains(&path) && proposal.inputs.len() < MOST {
             let said = match proposal.reason(Key::Inputs) {
                 None => Some(format!("{NOT_BROUGHT}{path}: {reason}")),
-                Some(said) if said.starts_with(NOT_BROUGHT) => Some(format!("{said}; {path}: {reason}")),
+                Some(said) if said.starts_with(NOT_BROUGHT) && !said.contains(';') => {
+                    Some(format!("{said}; {path}: {reason}"))
+                }
                 Some(_) => None,
             };
             proposal.inputs.push(path);
