@@ -31,6 +31,9 @@ pub(super) fn see(look: &Look, proposal: &mut Proposal) {
     if is_node && look.is_untracked("node_modules") {
         found.push(("node_modules".to_owned(), "the packages it uses".to_owned()));
     }
+    if commands.split_whitespace().any(|word| word == "cargo") && look.is_untracked("Cargo.lock") {
+        found.push(("Cargo.lock".to_owned(), "the versions it was built with".to_owned()));
+    }
     if proposal.run.contains("uv run") && !look.is_untracked(".venv") && proposal.missing.is_empty() {
         proposal.missing.push((".venv".to_owned(), "uv sync".to_owned()));
         proposal.because(Key::Inputs, "not there yet: first `uv sync`");
