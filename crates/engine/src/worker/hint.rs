@@ -32,7 +32,9 @@ pub(super) fn hint(room: &Room, output: &[u8]) -> Option<String> {
         Complaint::Missing(words) => words.iter().find_map(|word| around.missing(word)),
         Complaint::Denied(words) => words.iter().find_map(|word| around.denied(word)),
         Complaint::Module { name, from } if name.starts_with(['.', '/']) => around.node_file(name, from),
-        Complaint::Module { name, .. } => around.python_file(name).or_else(|| around.package(name)),
+        Complaint::Module { name, .. } => {
+            around.python_file(name).or_else(|| around.root_of(name)).or_else(|| around.package(name))
+        }
         Complaint::Name { name, of } => around.python_file(&format!("{of}.{name}")),
         Complaint::Network if evaluate.network == Network::None && has_walls => Some(
             "commands have no network: get what they need by `prepare = { run = \"…\", network = \"full\" }`, \
@@ -125,6 +127,21 @@ impl<'a> Around<'a> {
             let files = [source, base.join("__init__.py"), base.clone()].into_iter().chain(built);
             files.into_iter().find_map(|file| self.file(file.to_str()?))
         })
+    }
+
+    /// A package of the repository in a folder that Python does not look in by itself.
+    fn root_of(&self, name: &str) -> Option<String> {
+        // Where a part of it is missing, Python found the rest.
+        let top = Some(name).filter(|name| !name.contains('.'))?;
+        let has = |root: &&&str| {
+            [format!("{top}/__init__.py"), format!("{top}.py")]
+                .iter()
+                .any(|file| self.folder.join(root).join(file).exists())
+        };
+        let root = PYTHON_ROOTS.iter().filter(|root| !root.is_empty()).find(has)?;
+        Some(format!(
+            "`{root}` has `{top}`, but Python does not look there: add `env = {{ PYTHONPATH = \"{root}\" }}` to [evaluate]"
+        ))
     }
 
     /// A file that another asked for by its path.

@@ -62,8 +62,19 @@ fn a_module_that_a_build_left_in_a_tracked_package_is_named_as_a_file() {
         let input = file.trim_end_matches("/__init__.py");
         assert_eq!(note, format!("`{file}` {ADD} `inputs = [\"{input}\"]` to [evaluate]"));
         repo.triplet(&format!("inputs = [\"{input}\"]"));
-        assert_eq!(told(&repo, "python3 -c 'import kit.nothing'\n"), None);
+        assert_eq!(told(&repo, "PYTHONPATH=src python3 -c 'import kit.nothing'\n"), None);
     }
+}
+
+#[test]
+fn a_package_that_lies_where_python_does_not_look_leads_to_its_path() {
+    let repo = Repo::new();
+    repo.write("src/kit/__init__.py", "").commit("a package");
+    let note = told(&repo, "python3 -c 'import kit'\n").unwrap();
+    assert_eq!(
+        note,
+        "`src` has `kit`, but Python does not look there: add `env = { PYTHONPATH = \"src\" }` to [evaluate]"
+    );
 }
 
 #[test]

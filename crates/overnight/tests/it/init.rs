@@ -158,18 +158,18 @@ fn benchmarks_of_pytest_and_the_module_they_measure() {
     surface = "src/kit/sorting.py"  # tests/test_speed.py imports it
     metric = { name = "median_s", goal = "min" }
     [evaluate]
-    run = '''python3 -m pytest -q tests/test_speed.py --benchmark-only --benchmark-json="$TMPDIR/b.json" && python3 -c 'import json, statistics as s, sys; b = json.load(open(sys.argv[1]))["benchmarks"]; print("median_s:", s.geometric_mean(x["stats"]["median"] for x in b))' "$TMPDIR/b.json"'''
+    run = '''PYTHONPATH=src python3 -m pytest -q tests/test_speed.py --benchmark-only --benchmark-json="$TMPDIR/b.json" && python3 -c 'import json, statistics as s, sys; b = json.load(open(sys.argv[1]))["benchmarks"]; print("median_s:", s.geometric_mean(x["stats"]["median"] for x in b))' "$TMPDIR/b.json"'''
     budget = "2m"  # pytest-benchmark takes about a second for each benchmark
     [[guard]]
-    run = "python3 -m pytest -q --benchmark-disable"
+    run = "PYTHONPATH=src python3 -m pytest -q --benchmark-disable"
     --- to people
     recognised  pytest-benchmark (tests/test_speed.py)
       surface   src/kit/sorting.py (tests/test_speed.py imports it)
       metric    median_s (the median of its time, the geometric mean where it has several benchmarks)
       goal      min (by the name `median_s`)
-      run       python3 -m pytest -q tests/test_speed.py --benchmark-only -- … (the benchmarks, then a line that reads pytest-benchmark's JSON)
+      run       PYTHONPATH=src python3 -m pytest -q tests/test_speed.py --be … (the benchmarks, then a line that reads pytest-benchmark's JSON)
       budget    2m (pytest-benchmark takes about a second for each benchmark)
-      guard     python3 -m pytest -q --benchmark-disable (the tests (tests/test_sort.py …) must still pass)
+      guard     PYTHONPATH=src python3 -m pytest -q --benchmark-disable (the tests (tests/test_sort.py …) must still pass)
     nothing was written: `overnight init --yes` writes it; --surface, --metric, --goal, --run and --budget change it
     --- exit code 2
     "#);

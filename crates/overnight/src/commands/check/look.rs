@@ -23,7 +23,7 @@ const MARKS: [(&str, &[&str]); 4] = [
         "loads the data",
         &["read_csv(", "read_parquet(", "load_dataset(", "np.load(", "fetch_openml(", "np.loadtxt(", "readfilesync("],
     ),
-    ("computes the score", &["def evaluate", "def score", "def accuracy", "fn evaluate", "function evaluate"]),
+    ("computes the score", &["def evaluate(", "def score(", "def accuracy(", "fn evaluate(", "function evaluate("]),
     ("holds tests", &["def test_", "import unittest", "import pytest", "#[test]"]),
 ];
 

@@ -11,6 +11,8 @@ use crate::error::CliError;
 /// More of an output than anyone reads here.
 const LAST_LINES: usize = 5;
 
+const FETCH: &str = "run `cargo fetch` once: in the sandbox there is no network, and what cargo downloaded is there";
+
 /// A trial of the tree as it is that gave no number that could be compared.
 pub(super) fn broken(spec: &Spec, done: &Rehearsed, (verdict, reason): (Verdict, Reason)) -> Finding {
     let run = &spec.evaluate.run;
@@ -30,13 +32,19 @@ pub(super) fn broken(spec: &Spec, done: &Rehearsed, (verdict, reason): (Verdict,
 pub(super) fn not_prepared(error: CliError) -> Finding {
     let mut finding = Finding::new("prepare", Level::Fail, error.message);
     finding.output = error.causes;
-    finding.next(error.hint.unwrap_or_default())
+    let wants_fetch = finding.output.iter().any(|line| line.contains("you're using offline mode"));
+    let next = error.hint.unwrap_or_default();
+    finding.next(if wants_fetch { FETCH.to_owned() } else { next })
 }
 
-/// The end of an output.
+/// The end of an output, and the line with the error where that comes before.
 pub(super) fn last_lines(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| (*line).to_owned()).collect()
+    let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
+    let is_error = |line: &&&str| line.contains("Error:") || line.contains("error:");
+    let said = if last.iter().any(|line| is_error(&line)) { None } else { before.iter().rev().find(is_error) };
+    // It takes the place of one of the last lines.
+    said.into_iter().chain(&last[usize::from(said.is_some())..]).map(|line| (*line).to_owned()).collect()
 }
 
 fn next(spec: &Spec, verdict: Verdict, reason: &Reason) -> String {
@@ -80,5 +88,27 @@ fn next(spec: &Spec, verdict: Verdict, reason: &Reason) -> String {
         Reason::Implausible { .. } => "widen `plausible` in metric, or find out why it is outside".to_owned(),
         Reason::GuardMissing { metric } => format!("print a line `{metric}: 1`, or take this guard out"),
         _ => format!("overnight explain {}", verdict.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_with_the_error_is_shown_however_much_comes_after_it() {
+        let trace = "start\nError: Cannot find module 'x'\n  at a\n  at b\n  at c\n  at d\n  at e\n\nNode.js v20\n";
+        assert_eq!(last_lines(trace), ["Error: Cannot find module 'x'", "  at c", "  at d", "  at e", "Node.js v20"]);
+        assert_eq!(last_lines("a\nb\n"), ["a", "b"]);
+        let last = "x error: old\n1\n2\n3\n4\nValueError: new\n";
+        assert_eq!(last_lines(last), ["1", "2", "3", "4", "ValueError: new"]);
+    }
+
+    #[test]
+    fn what_cargo_did_not_download_is_a_matter_of_fetching() {
+        let mut error = CliError::usage("`evaluate.prepare` failed").hint("name what it needs");
+        assert_eq!(not_prepared(CliError::usage("no").hint("name it")).next.unwrap(), "name it");
+        error.causes.push("As a reminder, you're using offline mode (--offline) which can sometimes cause".to_owned());
+        assert!(not_prepared(error).next.unwrap().contains("`cargo fetch`"));
     }
 }

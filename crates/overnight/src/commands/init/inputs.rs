@@ -31,6 +31,9 @@ pub(super) fn see(look: &Look, proposal: &mut Proposal) {
     if is_node && look.is_untracked("node_modules") {
         found.push(("node_modules".to_owned(), "the packages it uses".to_owned()));
     }
+    if commands.split_whitespace().any(|word| word == "cargo") && look.is_untracked("Cargo.lock") {
+        found.push(("Cargo.lock".to_owned(), "the versions it was built with".to_owned()));
+    }
     if proposal.run.contains("uv run") && !look.is_untracked(".venv") && proposal.missing.is_empty() {
         proposal.missing.push((".venv".to_owned(), "uv sync".to_owned()));
         proposal.because(Key::Inputs, "not there yet: first `uv sync`");
@@ -40,12 +43,15 @@ pub(super) fn see(look: &Look, proposal: &mut Proposal) {
         let text = look.text(&source).unwrap_or_default();
         found.extend(named(look, &text).into_iter().map(|path| (path, format!("{source} names it"))));
     }
-    found.extend(made::beside_sources(look));
+    let near: Vec<&String> = proposal.sources.iter().chain(&proposal.surface).collect();
+    found.extend(made::beside_sources(look, &near, proposal.guard.is_some()));
     for (path, reason) in found {
         if !proposal.inputs.contains(&path) && proposal.inputs.len() < MOST {
             let said = match proposal.reason(Key::Inputs) {
                 None => Some(format!("{NOT_BROUGHT}{path}: {reason}")),
-                Some(said) if said.starts_with(NOT_BROUGHT) => Some(format!("{said}; {path}: {reason}")),
+                Some(said) if said.starts_with(NOT_BROUGHT) && !said.contains(';') => {
+                    Some(format!("{said}; {path}: {reason}"))
+                }
                 Some(_) => None,
             };
             proposal.inputs.push(path);

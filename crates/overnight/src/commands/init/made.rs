@@ -16,13 +16,24 @@ const MOST_READ: usize = 20;
 const BUILT: [&str; 2] = ["so", "node"];
 
 /// The files, each with the reason that it is needed.
-pub(super) fn beside_sources(look: &Look) -> Vec<(String, String)> {
-    let sources = look.tracked().iter().filter(|path| reach::is_program(path));
+pub(super) fn beside_sources(look: &Look, near: &[&String], with_tests: bool) -> Vec<(String, String)> {
+    let mut packages: Vec<&str> = near.iter().map(|path| package_of(path)).chain([""]).collect();
+    packages.extend(["test", "tests"].iter().filter(|_| with_tests));
+    let is_used = |path: &&String| reach::is_program(path) && packages.contains(&package_of(path));
+    let sources = look.tracked().iter().filter(is_used);
     let mut folders: Vec<&str> = sources.map(|path| folder_of(path)).collect::<BTreeSet<_>>().into_iter().collect();
     folders.sort_by_key(|folder| folder.matches('/').count());
     folders.truncate(MOST_FOLDERS);
     let made = folders.into_iter().flat_map(|folder| untracked_sources(look, folder)).take(MOST_MADE);
     made.filter_map(|path| imported_by(look, &path).map(|by| (path, format!("{by} imports it")))).collect()
+}
+
+/// The folder at the top that a file belongs to, or one below where packages lie side by side.
+fn package_of(path: &str) -> &str {
+    const SHELVES: [&str; 5] = ["src", "lib", "python", "packages", "crates"];
+    let mut ends = folder_of(path).match_indices('/').map(|(at, _)| at).chain([folder_of(path).len()]);
+    let top = &path[..ends.next().unwrap_or(0)];
+    if SHELVES.contains(&top) { &path[..ends.next().unwrap_or(top.len())] } else { top }
 }
 
 /// The files of a folder that look like sources and that git does not have. Folders are left alone: environments and
@@ -65,6 +76,19 @@ fn imports(line: &str, stem: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_belongs_to_the_package_at_the_top() {
+        for (path, package) in [
+            ("bench.py", ""),
+            ("kit/a/b.py", "kit"),
+            ("src/lib.rs", "src"),
+            ("src/kit/a/b.py", "src/kit"),
+            ("packages/kit/x.js", "packages/kit"),
+        ] {
+            assert_eq!(package_of(path), package, "{path}");
+        }
+    }
 
     #[test]
     fn a_line_imports_a_file_by_its_whole_name() {

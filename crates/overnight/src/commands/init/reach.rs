@@ -24,6 +24,14 @@ const VALUES: &[&str] = &["json", "yaml", "yml", "toml", "txt", "md", "ini", "cf
 const DEEPEST: usize = 3;
 /// As long as a function that calls another one may be; what is slow lies behind it.
 const FEW_LINES: usize = 8;
+/// A package's own file has several such functions.
+const FEW_IN_A_PACKAGE: usize = 40;
+/// What is seldom slow; a surface only where there is nothing else.
+#[rustfmt::skip]
+const SELDOM: &[&str] = &[
+    "cli", "__main__", "version", "_version", "compat", "_compat", "typing", "_typing", "types", "_types", "constants",
+    "exceptions", "errors", "command", "commands",
+];
 /// More than a person would want an agent to edit at once.
 const MOST_SURFACE: usize = 4;
 
@@ -64,23 +72,44 @@ pub(super) fn surface(look: &Look, start: &str) -> Option<(Vec<String>, Option<S
     if found.iter().any(|(path, _)| is_program(path)) {
         found.retain(|(path, _)| is_program(path));
     }
+    if found.iter().any(|(path, _)| !SELDOM.contains(&stem_of(path))) {
+        found.retain(|(path, _)| !SELDOM.contains(&stem_of(path)));
+    }
+    // Of many, those that the benchmark speaks of: `kit.parse(…)` is in `parse.js`, as people write JavaScript.
+    let text = look.text(start).unwrap_or_default();
+    let words: Vec<&str> = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
+    if found.len() > MOST_SURFACE
+        && extension_of(start) != "py"
+        && found.iter().any(|(path, _)| words.contains(&stem_of(path)))
+    {
+        found.retain(|(path, _)| words.contains(&stem_of(path)));
+    }
     found.truncate(MOST_SURFACE);
     let by = found.first().map(|(_, by)| by.clone())?;
     Some((found.into_iter().map(|(path, _)| path).collect(), Some(by)))
+}
+
+fn stem_of(path: &str) -> &str {
+    let name = name_of(path);
+    name.split_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// Whether a file does little but hand on what others give: `module.exports = require("./lib/a")`.
 fn only_passes_on(look: &Look, path: &str) -> bool {
     if extension_of(path) == "py" {
         let text = look.text(path).unwrap_or_default();
-        return own_lines(&text) <= FEW_LINES && !uses(look, path).is_empty();
+        let few = if name_of(path) == "__init__.py" { FEW_IN_A_PACKAGE } else { FEW_LINES };
+        return own_lines(&text) <= few && !uses(look, path).is_empty();
     }
     let is_script = ["js", "mjs", "cjs", "ts", "mts"].contains(&extension_of(path));
     let text = look.text(path).filter(|_| is_script).unwrap_or_default();
     let code: Vec<&str> =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).collect();
-    let passes = |line: &&str| line.contains("require(") || line.contains(" from ") || line.contains("use strict");
-    !code.is_empty() && code.iter().all(|line| passes(line) && !line.contains("=>")) && !uses(look, path).is_empty()
+    let works = ["function", "=>", "class ", "return", "if (", "for (", "while (", "new "];
+    // A file may be called `function`.
+    let code_of = |line: &str| line.split(['"', '\'', '`']).step_by(2).collect::<String>();
+    let passes = |line: &&str| !works.iter().any(|word| code_of(line).contains(word));
+    !code.is_empty() && code.iter().all(passes) && !uses(look, path).is_empty()
 }
 
 /// How many lines of Python do something: neither imports nor prose.
@@ -91,8 +120,9 @@ fn own_lines(text: &str) -> usize {
         let quotes = line.matches("\"\"\"").count() + line.matches("'''").count();
         let was_prose = is_prose;
         is_prose ^= quotes % 2 == 1;
-        let says_nothing = ["import ", "from ", "#", "__all__", "__version__", ")", "]"];
-        let does_nothing = line.is_empty() || says_nothing.iter().any(|start| line.starts_with(start));
+        let says_nothing = ["import ", "from ", "#", "__", ")", "]", "\"", "'"];
+        let is_name = line.strip_suffix(',').is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'));
+        let does_nothing = line.is_empty() || is_name || says_nothing.iter().any(|start| line.starts_with(start));
         count += usize::from(!was_prose && quotes == 0 && !does_nothing);
     }
     count
@@ -202,7 +232,13 @@ fn javascript(look: &Look, path: &str, text: &str) -> Vec<String> {
     for line in text.lines().filter(|line| line.contains("require") || line.contains("import") || line.contains("from"))
     {
         for word in line.split(['"', '\'', '`']).skip(1).step_by(2) {
-            let Some(base) = word.starts_with('.').then(|| join(folder_of(path), word)).flatten() else { continue };
+            // A package may ask for itself by its name.
+            let is_own = || super::kinds::package_name(look).is_some_and(|name| name == word);
+            let base = match word.starts_with('.') {
+                true => join(folder_of(path), word),
+                false => is_own().then(String::new),
+            };
+            let Some(base) = base else { continue };
             let ends = ["", ".js", ".mjs", ".cjs", ".ts", "/index.js", "/index.mjs", "/index.ts"];
             let mut files: Vec<String> =
                 ends.iter().map(|end| format!("{base}{end}").trim_start_matches('/').to_owned()).collect();

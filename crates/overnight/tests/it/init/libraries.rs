@@ -264,3 +264,77 @@ fn a_dot_in_a_source_is_no_input() {
     let ran = repo.ok(&["init", "--yes"]);
     assert!(!ran.stderr.contains("inputs") && !repo.read("overnight.toml").contains("inputs"), "{ran}");
 }
+
+#[test]
+fn a_package_that_lies_in_src_is_imported_from_there_and_no_installed_copy_is_measured() {
+    let files = [
+        ("pyproject.toml", "[project]\nname = \"kit\"\n[tool.pytest.ini_options]\naddopts = \"--cov=kit\"\n"),
+        ("src/kit/__init__.py", "def width(text):\n    return len(text)\n"),
+        ("tests/test_kit.py", "import kit\n"),
+        ("bench.py", "import kit\n\nprint(f\"run_ms: {kit.width('abc')}\")\n"),
+    ];
+    let repo = fixtures::repo(&files);
+    let shown = repo.overnight(&["init"]).ended(2);
+    assert!(shown.stdout.contains("\nrun = \"PYTHONPATH=src python3 bench.py\"\n"), "{shown}");
+    // The file that declares pytest asks for a plugin as well, and nobody has it.
+    assert!(shown.stdout.ends_with("\nrun = \"PYTHONPATH=src python3 -m pytest -q -o addopts=\"\n"), "{shown}");
+    repo.ok(&["init", "--yes"]);
+    super::measures(&repo, 3.0);
+    // What has to be compiled is in an installed copy alone.
+    let repo = fixtures::repo(&files);
+    repo.write("src/kit/_fast.pyx", "").commit("compiled");
+    let shown = repo.overnight(&["init"]).ended(2);
+    assert!(shown.stdout.contains("\nrun = \"python3 bench.py\"\n"), "{shown}");
+    // A script in a folder imports from that folder.
+    let repo = fixtures::repo(&[("kit/__init__.py", files[1].1), ("benchmarks/bench.py", files[3].1)]);
+    repo.ok(&["init", "--yes"]);
+    assert!(repo.read("overnight.toml").contains("\nrun = \"PYTHONPATH=. python3 benchmarks/bench.py\"\n"));
+    super::measures(&repo, 3.0);
+}
+
+#[test]
+fn an_environment_that_is_there_is_used_without_a_tool() {
+    let repo = python();
+    repo.write("uv.lock", "version = 1\n").write(".gitignore", "kit/_version.py\n.venv\nkit/scratch.py\n").commit("uv");
+    repo.overnight(&["init"]).says("run = \".venv/bin/python bench.py\"");
+}
+
+#[test]
+fn a_list_of_functions_leads_to_the_one_that_is_measured() {
+    let names = ["add", "cut", "gcd", "lcm", "max", "sum"];
+    let index: String = names.iter().map(|name| format!("const {name} = require('./functions/{name}')\n")).collect();
+    let index = index + &format!("module.exports = {{\n  {}\n}}\n", names.join(",\n  "));
+    for asked in ["./index.js", "kit"] {
+        let repo = fixtures::repo(&[
+            ("package.json", r#"{"name": "kit", "main": "index.js"}"#),
+            ("index.js", &index),
+            ("bench.js", &format!("const kit = require('{asked}')\nconsole.log(`run_ms: ${{kit.lcm(2, 3)}}`)\n")),
+        ]);
+        for name in names {
+            repo.write(&format!("functions/{name}.js"), "module.exports = (a, b) => a\n");
+        }
+        repo.commit("functions");
+        repo.overnight(&["init"]).ended(2).says("functions/lcm.js (index.js uses it)");
+    }
+}
+
+#[test]
+fn tests_that_do_more_than_test_are_passed_over_for_those_that_do_not() {
+    let repo = node();
+    let scripts =
+        r#"{"name": "kit", "scripts": {"test": "npm run lint && npm run test-unit", "test-unit": "tap test/*.js"}}"#;
+    repo.write("package.json", scripts).commit("two kinds of tests");
+    repo.overnight(&["init"]).ended(2).says("npm run -s test-unit (package.json has tests, `tap test/*.js`)");
+}
+
+#[test]
+fn a_lock_that_git_ignores_is_an_input_and_an_example_that_cargo_does_not_see_is_none() {
+    let repo = crate_of_rust();
+    repo.write("Cargo.lock", "version = 4\n");
+    repo.overnight(&["init"]).ended(2).says("inputs = [\"Cargo.lock\"]");
+    let manifest = repo.read("Cargo.toml") + "autoexamples = false\n";
+    repo.write("Cargo.toml", &manifest).commit("as cargo publishes it");
+    repo.overnight(&["init"]).ended(2).says("looks like a benchmark");
+    repo.write("Cargo.toml", &(manifest + "[[example]]\nname = \"bench\"\n")).commit("declared");
+    repo.overnight(&["init"]).ended(2).says("the program examples/bench.rs");
+}

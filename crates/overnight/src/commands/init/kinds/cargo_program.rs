@@ -23,7 +23,7 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
         let text = look.text(path).filter(|_| is_meant && reach::is_plain(path))?;
         let has_harness = HARNESSES.iter().any(|harness| text.contains(harness));
         let printed = metric::likeliest(&text).filter(|printed| metric::goal_of(&printed.name).is_some())?;
-        (!has_harness && (flag != "bench" || is_own_program(look, path))).then_some((path, flag, printed))
+        (!has_harness && is_own_program(look, path, flag)).then_some((path, flag, printed))
     })?;
     let (folder, package) = package::around(look, path)?;
     let packaged = package::flag(&folder, &package);
@@ -104,10 +104,14 @@ fn target(path: &str) -> Option<&'static str> {
     flag.filter(|_| extension_of(path) == "rs")
 }
 
-/// Whether a benchmark has a `main` of its own, by the manifest.
-fn is_own_program(look: &Look, path: &str) -> bool {
+/// Whether cargo takes a file for a program with a `main` of its own, by the manifest.
+fn is_own_program(look: &Look, path: &str, flag: &str) -> bool {
     let manifest = package::around(look, path).and_then(|(folder, _)| look.text(&package::at(&folder, "Cargo.toml")));
-    manifest.is_some_and(|manifest| manifest.replace(' ', "").contains("harness=false"))
+    let manifest = manifest.unwrap_or_default().replace(' ', "");
+    let plural = if flag == "bench" { "autobenches" } else { &format!("auto{flag}s") };
+    let is_declared = manifest.contains(&format!("name=\"{}\"", program_name(path)));
+    let is_seen = is_declared || !manifest.contains(&format!("{plural}=false"));
+    is_seen && (flag != "bench" || manifest.contains("harness=false"))
 }
 
 fn program_name(path: &str) -> &str {

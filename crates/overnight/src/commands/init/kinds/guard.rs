@@ -2,7 +2,8 @@
 
 use super::super::look::{Look, extension_of, name_of};
 use super::super::proposal::{Key, Proposal, Sure};
-use super::{npm, package, python};
+use super::python::{python, with_root};
+use super::{npm, package};
 
 /// Takes the tests as a guard, where a recogniser had none of its own.
 pub(in super::super) fn take_guard(look: &Look, proposal: &mut Proposal) {
@@ -22,18 +23,37 @@ pub(in super::super) fn tests(look: &Look, surface: &[String]) -> Option<(String
     if is(&["py"])
         && let Some(test) = python_test(look)
     {
-        return Some((format!("{} -m pytest -q", python(look)), format!("the tests ({test} …) must still pass")));
+        let command = format!("{} -m pytest -q{}", python(look), without_coverage(look));
+        let command = with_root(look, surface, &command);
+        return Some((command, format!("the tests ({test} …) must still pass")));
     }
     if is(&["js", "mjs", "cjs", "ts", "mts"])
-        && let Some(test) = npm::tests(look)
+        && let Some((command, test)) = npm::tests(look)
     {
-        return Some(("npm test --silent".to_owned(), format!("package.json has tests, `{test}`")));
+        return Some((command, format!("package.json has tests, `{test}`")));
     }
     let rust = surface.iter().find(|path| extension_of(path) == "rs" || path.ends_with("src/**"))?;
     let (folder, name) = package::around(look, rust)?;
     package::has_tests(look, &folder).then(|| {
         (format!("cargo test -q --offline{}", package::flag(&folder, &name)), "the tests must still pass".to_owned())
     })
+}
+
+/// Many projects ask for coverage with every run of the tests; without its plugin, pytest refuses to begin.
+fn without_coverage(look: &Look) -> &'static str {
+    let files = ["pyproject.toml", "setup.cfg", "pytest.ini", "tox.ini"];
+    let asks = |file: &&str| {
+        let text = look.text(file).filter(|_| look.has(file)).unwrap_or_default();
+        text.contains("addopts") && text.contains("--cov")
+    };
+    let has_plugin = || {
+        let libraries =
+            python(look).strip_suffix("/bin/python").map(|environment| look.dir.join(environment).join("lib"));
+        let libraries =
+            libraries.and_then(|libraries| std::fs::read_dir(libraries).ok()).into_iter().flatten().flatten();
+        libraries.into_iter().any(|library| library.path().join("site-packages/pytest_cov").exists())
+    };
+    if files.iter().any(asks) && !has_plugin() { " -o addopts=" } else { "" }
 }
 
 /// A test of pytest, where pytest can be run: it is in the environment, or without one a file asks for it.

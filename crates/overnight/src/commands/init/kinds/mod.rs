@@ -9,6 +9,7 @@ mod npm;
 mod package;
 mod pi;
 mod pytest;
+mod python;
 mod script;
 
 use super::look::Look;
@@ -17,7 +18,7 @@ use super::proposal::{Key, Proposal};
 use super::reach;
 
 pub(super) use guard::{take_guard, tests};
-pub(super) use npm::package_main;
+pub(super) use npm::{package_main, package_name};
 pub(super) use script::{command, not_yet_tracked};
 
 /// The names that `--as` takes, the surest first.
@@ -86,14 +87,6 @@ fn take_time(proposal: &mut Proposal, command: &str) {
     proposal.run = timed(command);
     proposal.because(Key::Metric, "what it prints is not known, so the time of the whole command is taken");
     take_goal(proposal, "");
-}
-
-/// The Python to run with: the environment beside the project where there is one.
-fn python(look: &Look) -> &'static str {
-    [(".venv", ".venv/bin/python"), ("venv", "venv/bin/python")]
-        .into_iter()
-        .find(|(folder, _)| look.is_untracked(folder) && look.dir.join(folder).join("bin/python").exists())
-        .map_or("python3", |(_, program)| program)
 }
 
 /// A span of time as people write it.

@@ -9,6 +9,10 @@ use super::super::reach;
 use super::{take_goal, take_printed, take_surface, take_time};
 
 const SCRIPTS: [&str; 6] = ["bench", "benchmark", "benchmarks", "perf", "bench:run", "score"];
+/// What people do in `npm test` besides testing, and what a sandbox has no browser or network for.
+const MORE_THAN_TESTS: [&str; 8] = ["lint", "build", "chrome", "browser", "karma", "types", "coverage", "audit"];
+/// What the tests alone are called then.
+const UNIT_TESTS: [&str; 7] = ["test:unit", "test-unit", "unit", "unit-test", "test-node", "test:node", "mocha"];
 /// `name x 1,234,567 ops/sec ±0.45% (96 runs sampled)`
 const READ_BENCHMARK_JS: &str = r#"awk 'match($0, / x [0-9,.]+ ops\/sec/) { v = substr($0, RSTART + 3, RLENGTH - 11); gsub(/,/, "", v); s += log(v); n++ } END { if (!n) exit 1; printf "ops_per_s: %.6f\n", exp(s / n) }' "$TMPDIR/b""#;
 /// The column of a table whose head speaks of operations per second; of two the median, which stands last.
@@ -77,8 +81,8 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
         proposal.missing.push(("node_modules".to_owned(), "npm install".to_owned()));
         proposal.because(Key::Inputs, "not there yet: first `npm install`");
     }
-    if let Some(test) = test(&package) {
-        proposal.guard = Some("npm test --silent".to_owned());
+    if let Some((command, test)) = test(&package) {
+        proposal.guard = Some(command);
         proposal.because(Key::Guard, format!("package.json has tests, `{test}`"));
     }
     proposal.sources = files;
@@ -95,16 +99,26 @@ pub(in super::super) fn package_main(look: &Look) -> Option<String> {
     names.into_iter().find(|path| look.has(path) && reach::is_program(path) && reach::is_plain(path))
 }
 
-/// What a package is tested with, where that is there to be run.
-pub(super) fn tests(look: &Look) -> Option<String> {
+pub(in super::super) fn package_name(look: &Look) -> Option<String> {
+    package(look)?["name"].as_str().map(str::to_owned)
+}
+
+/// The command that tests a package and what it runs, where that is there to be run.
+pub(super) fn tests(look: &Look) -> Option<(String, String)> {
     let package = package(look)?;
     let can_run = look.is_untracked("node_modules") || !has_dependencies(&package);
     test(&package).filter(|_| can_run)
 }
 
-fn test(package: &Value) -> Option<String> {
-    let test = package["scripts"]["test"].as_str()?;
-    (!test.contains("no test specified")).then(|| test.to_owned())
+fn test(package: &Value) -> Option<(String, String)> {
+    let scripts = &package["scripts"];
+    let test = scripts["test"].as_str().filter(|test| !test.contains("no test specified"))?;
+    let does_more = MORE_THAN_TESTS.iter().any(|word| test.contains(word));
+    let unit = UNIT_TESTS.iter().find_map(|name| Some((*name, scripts[*name].as_str()?))).filter(|_| does_more);
+    Some(match unit {
+        Some((name, script)) => (format!("npm run -s {name}"), script.to_owned()),
+        None => ("npm test --silent".to_owned(), test.to_owned()),
+    })
 }
 
 fn package(look: &Look) -> Option<Value> {

@@ -3,7 +3,8 @@
 use super::super::look::{Look, extension_of, folder_of, name_of, word};
 use super::super::proposal::{Key, Proposal, Sure};
 use super::super::reach;
-use super::{python, take_goal};
+use super::python::{python, with_root};
+use super::take_goal;
 
 /// Tests are read until this many had a look: benchmarks seldom hide behind more.
 const MOST_TESTS: usize = 80;
@@ -21,9 +22,11 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
         _ => word(common_folder(&benchmarks)),
     };
     let python = python(look);
-    proposal.run = format!(
-        "{python} -m pytest -q {named} --benchmark-only --benchmark-json=\"$TMPDIR/b.json\" && {python} {READ}"
-    );
+    surface(look, &mut proposal, &benchmarks);
+    let pytest = |flags: &str| with_root(look, &proposal.surface, &format!("{python} -m pytest -q {flags}"));
+    let measured = pytest(&format!("{named} --benchmark-only --benchmark-json=\"$TMPDIR/b.json\""));
+    let guard = pytest("--benchmark-disable");
+    proposal.run = format!("{measured} && {python} {READ}");
     proposal.because(Key::Run, "the benchmarks, then a line that reads pytest-benchmark's JSON");
     proposal.metric = "median_s".to_owned();
     proposal.because(
@@ -36,10 +39,9 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
     take_goal(&mut proposal, "");
     proposal.budget = "2m".to_owned();
     proposal.because(Key::Budget, "pytest-benchmark takes about a second for each benchmark");
-    surface(look, &mut proposal, &benchmarks);
     let others = tests(look).find(|path| !benchmarks.contains(path));
     if let Some(other) = others {
-        proposal.guard = Some(format!("{python} -m pytest -q --benchmark-disable"));
+        proposal.guard = Some(guard);
         proposal.because(Key::Guard, format!("the tests ({other} …) must still pass"));
     }
     proposal.sources = benchmarks;

@@ -4,7 +4,8 @@ use super::super::look::{Look, extension_of, name_of, word};
 use super::super::metric::{self, Printed};
 use super::super::proposal::{Key, Proposal, Sure};
 use super::super::reach;
-use super::{cargo_program, own_budget, python, span, take_printed, take_surface};
+use super::python::{self, python};
+use super::{cargo_program, own_budget, span, take_printed, take_surface};
 
 /// What people call the script that gives the number, the likeliest first.
 #[rustfmt::skip]
@@ -21,7 +22,7 @@ pub(super) fn recognise(look: &Look) -> Option<Proposal> {
     let others = look.tracked().iter().filter(|path| !path.contains('/') && EXTENSIONS.contains(&extension_of(path)));
     let others = others.filter(|path| reach::is_plain(path) && !known.contains(path)).take(40);
     let (path, printed) = known.iter().chain(others).find_map(|path| prints(look, path))?;
-    Some(proposal(look, &path, Some(printed), started(look, &path)))
+    Some(proposal(look, &path, Some(printed), None))
 }
 
 /// A file with a usual name that prints a number, and that git knows nothing of: the person wrote it just now.
@@ -49,8 +50,8 @@ pub(in super::super) fn command(look: &Look, run: &str) -> Proposal {
     let files = reach::mentioned(look, "", run);
     let found = files.iter().find_map(|path| prints(look, path));
     match (found, files.first()) {
-        (Some((path, printed)), _) => proposal(look, &path, Some(printed), run.to_owned()),
-        (None, Some(path)) => proposal(look, path, None, run.to_owned()),
+        (Some((path, printed)), _) => proposal(look, &path, Some(printed), Some(run)),
+        (None, Some(path)) => proposal(look, path, None, Some(run)),
         (None, None) => {
             let mut proposal = Proposal::new("script", "a command", Sure::Prints);
             proposal.run = run.to_owned();
@@ -59,13 +60,15 @@ pub(in super::super) fn command(look: &Look, run: &str) -> Proposal {
     }
 }
 
-fn proposal(look: &Look, path: &str, printed: Option<Printed>, run: String) -> Proposal {
+/// What a script gives, run as the person said or as it is started by default.
+fn proposal(look: &Look, path: &str, printed: Option<Printed>, run: Option<&str>) -> Proposal {
+    let is_ours = run.is_none();
     // Made to measure, and with a number whose better end is known by its name.
     let is_sure = reach::measures(name_of(path))
         && printed.as_ref().is_some_and(|printed| metric::goal_of(&printed.name).is_some());
     let sure = if is_sure { Sure::Benchmark } else { Sure::Prints };
     let mut proposal = Proposal::new("script", format!("the script {path}"), sure);
-    proposal.run = run;
+    proposal.run = run.map_or_else(|| started(look, path), str::to_owned);
     proposal.because(
         Key::Run,
         match &printed {
@@ -79,6 +82,9 @@ fn proposal(look: &Look, path: &str, printed: Option<Printed>, run: String) -> P
         take_printed(&mut proposal, path, &printed, &format!("{text}\n{prose}"));
     }
     take_surface(&mut proposal, look, path);
+    if is_ours && extension_of(path) == "py" {
+        proposal.run = python::with_path(look, path, &proposal.surface, &proposal.run);
+    }
     if proposal.surface.is_empty() {
         proposal.surface = vec![path.to_owned()];
         proposal.because(Key::Surface, "it uses no other file of the repository");
@@ -119,7 +125,8 @@ fn is_benchmark(path: &str) -> bool {
 fn started(look: &Look, path: &str) -> String {
     let word = word(path);
     let with = match extension_of(path) {
-        "py" if look.has("uv.lock") && name_of(path) == path => "uv run",
+        // An environment that is there needs no tool, and no network, to be used.
+        "py" if look.has("uv.lock") && name_of(path) == path && python(look) == "python3" => "uv run",
         "py" => python(look),
         "sh" => "sh",
         "bash" => "bash",
