@@ -340,7 +340,8 @@ in_both_containments! {
         let report = child.wait(|_, bytes| {
             ready += bytes.len();
             if ready == 10 {
-                assert!(survivors(&tag()).len() >= 1000);
+                // One that is just becoming another program has no environment to be known by.
+                assert!(survivors(&tag()).len() >= 950);
                 killer.kill();
             }
         }).unwrap();
