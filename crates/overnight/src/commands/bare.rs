@@ -123,6 +123,7 @@ fn describe(standing: &Standing) -> String {
             Checked::Never => "not checked yet".to_owned(),
             Checked::Before => format!("{triplet} was changed since it was checked"),
             Checked::Yes => "checked, ready to run".to_owned(),
+            Checked::ByHand => "checked, ready for your ideas".to_owned(),
         },
         _ => status::describe(status::state(summary.as_ref(), holder.as_ref()), holder.as_ref()),
     }
@@ -160,7 +161,13 @@ fn next(standing: &Standing) -> Next {
         Paper::Sound(_) => {}
     }
     let Some(summary) = summary else {
-        return if *checked == Checked::Yes { ours(4, "run") } else { ours(3, "check") };
+        return match checked {
+            Checked::Yes => ours(4, "run"),
+            Checked::ByHand => {
+                Next { before: Some("edit the surface".to_owned()), ..ours(4, "try --from-worktree -m IDEA") }
+            }
+            Checked::Never | Checked::Before => ours(3, "check"),
+        };
     };
     let has_gain = summary.champion.as_ref().is_some_and(|champion| !champion.experiment.is_baseline());
     match &summary.stopped {

@@ -39,6 +39,8 @@ pub(super) enum Checked {
     /// It did, and the triplet has been changed since.
     Before,
     Yes,
+    /// It did, and found nothing for the tuner to change: a person has the ideas.
+    ByHand,
 }
 
 impl Standing {
@@ -76,7 +78,13 @@ fn checked(site: &Site, text: &str) -> Checked {
     let note = fs::read(site.state().join("check.json")).unwrap_or_default();
     let note: serde_json::Value = serde_json::from_slice(&note).unwrap_or_default();
     match (note["complete"].as_bool(), note["triplet"].as_str()) {
-        (Some(true), Some(triplet)) if triplet == BlobId::of(text.as_bytes()).0 => Checked::Yes,
+        (Some(true), Some(triplet)) if triplet == BlobId::of(text.as_bytes()).0 => {
+            if note["nothing_to_tune"] == true {
+                Checked::ByHand
+            } else {
+                Checked::Yes
+            }
+        }
         (Some(true), Some(_)) => Checked::Before,
         _ => Checked::Never,
     }

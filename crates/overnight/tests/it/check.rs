@@ -313,6 +313,7 @@ fn a_surface_without_numbers_is_measured_all_the_same_since_others_have_ideas() 
     assert_eq!((&report["complete"], &report["ready"]), (&true.into(), &true.into()));
     let (level, _, next) = finding(&report, "agent");
     assert!(level == "warn" && next.unwrap().contains("[agent] use = \"command\""), "{report:#}");
+    repo.overnight(&[]).ended(0).says("next       edit the surface, then overnight try --from-worktree -m IDEA");
     repo.write("knobs.py", "x = False\n");
     repo.ok(&["try", "--from-worktree", "-m", "IDEA"]);
 }

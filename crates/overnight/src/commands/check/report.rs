@@ -166,6 +166,7 @@ impl Report {
             "same_twice": self.same_twice,
             "seed_read": self.seed_read,
             "night": night,
+            "nothing_to_tune": self.has_nothing_to_tune,
             "findings": findings.collect::<Vec<_>>(),
             "first": self.first().and_then(|finding| finding.next.as_deref()),
         })

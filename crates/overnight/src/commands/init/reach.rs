@@ -99,7 +99,12 @@ fn only_passes_on(look: &Look, path: &str) -> bool {
     if extension_of(path) == "py" {
         let text = look.text(path).unwrap_or_default();
         let few = if name_of(path) == "__init__.py" { FEW_IN_A_PACKAGE } else { FEW_LINES };
-        return own_lines(&text) <= few && !uses(look, path).is_empty();
+        // A short program that does the work itself is what it is all about.
+        let is_in_package = look.has(&join(folder_of(path), "__init__.py").unwrap_or_default());
+        let works = text.lines().map(str::trim).any(|line| line.starts_with("for ") || line.starts_with("while "));
+        let has_numbers = few == FEW_LINES && !overnight_model::tuner::literals(&text).is_empty();
+        let passes = is_in_package && !works && !has_numbers && own_lines(&text) <= few;
+        return passes && !uses(look, path).is_empty();
     }
     let is_script = ["js", "mjs", "cjs", "ts", "mts"].contains(&extension_of(path));
     let text = look.text(path).filter(|_| is_script).unwrap_or_default();

@@ -338,3 +338,27 @@ fn a_lock_that_git_ignores_is_an_input_and_an_example_that_cargo_does_not_see_is
     repo.write("Cargo.toml", &(manifest + "[[example]]\nname = \"bench\"\n")).commit("declared");
     repo.overnight(&["init"]).ended(2).says("the program examples/bench.rs");
 }
+
+#[test]
+fn a_short_program_that_does_the_work_is_not_passed_over_for_its_helpers() {
+    let bench = "from kit import solve\nprint(f\"cost: {solve(3)}\")\n";
+    for solver in [
+        "from kit.helper import near\nWEIGHT = 3\ndef solve(x):\n    return near(x, WEIGHT)\n",
+        "from .helper import near\ndef solve(x):\n    while near(x, 1):\n        x -= 1\n    return x\n",
+    ] {
+        let repo = fixtures::repo(&[
+            ("bench.py", bench),
+            ("kit/__init__.py", "from kit.solver import solve\n"),
+            ("kit/solver.py", solver),
+            ("kit/helper.py", "def near(x, y):\n    return abs(x - y)\n"),
+        ]);
+        repo.overnight(&["init"]).ended(2).says("surface   kit/solver.py (bench.py uses it)");
+    }
+    let script = "from helper import near\ndef solve(x):\n    return near(x, x)\n";
+    let repo = fixtures::repo(&[
+        ("bench.py", "from solver import solve\nprint(f\"cost: {solve(3)}\")\n"),
+        ("solver.py", script),
+        ("helper.py", "def near(x, y):\n    return abs(x - y)\n"),
+    ]);
+    repo.overnight(&["init"]).ended(2).says("surface   solver.py (bench.py uses it)");
+}
