@@ -110,6 +110,10 @@ pub fn rule(evidence: &Evidence<'_>) -> Option<Ruling> {
     let Some(&third) = further.last() else {
         return Some(Ruling::Measure);
     };
+    // It must not contradict what it confirms.
+    if gain(third) <= 0.0 {
+        return not_confirmed(gain(third), bound);
+    }
     let mean = Tally::of(confirmations.iter().copied());
     let (mean, bound) = (gain(mean.mean().unwrap_or(level)), noise.bound(mean.n(), champion.n()));
     if shortfall(mean, bound, min_gain).is_some() {
@@ -213,6 +217,15 @@ mod tests {
         assert!(matches!(ruled(NOISY, 0.0, &[0.9, 0.91, 0.92]), Ruling::Keep(..)));
         assert!(matches!(reason(ruled(NOISY, 0.0, &[0.9, 1.0])), Reason::NotConfirmed { .. }));
         assert!(matches!(reason(ruled(NOISY, 0.0, &[0.97, 0.97, 1.05])), Reason::NotConfirmed { .. }));
+    }
+
+    #[test]
+    fn a_keep_never_reports_a_loss() {
+        let champion = Tally::of([1.0, 1.0, 1.0]);
+        let candidate = [0.9, 0.5, 1.01];
+        let evidence =
+            Evidence { goal: Goal::Min, min_gain: 0.0, noise: NOISY, champion: &champion, candidate: &candidate };
+        assert!(matches!(rule(&evidence), Some(Ruling::Discard(Reason::NotConfirmed { .. }, _))));
     }
 
     #[test]

@@ -84,7 +84,9 @@ pub fn carry_over(old: (&Surface, &Contents), new: (&Surface, &Contents)) -> Opt
         let part = match (&before.part, &file.part) {
             (_, Part::Whole) => &Part::Whole,
             (Part::Whole, part) => part,
-            (part, _) => part,
+            (part @ Part::Above(_), Part::Above(_)) | (part @ Part::Below(_), Part::Below(_)) => part,
+            // What might change then is what is locked now.
+            (Part::Above(_), Part::Below(_)) | (Part::Below(_), Part::Above(_)) => return Some(onto.to_vec()),
         };
         let (from, into) = (editable(part, bytes)?, editable(&file.part, onto)?);
         Some([&onto[..into.start], &bytes[from], &onto[into.end..]].concat())
@@ -181,6 +183,7 @@ mod tests {
         assert_eq!(carried(Part::Whole, above(), from, onto).as_deref(), Some("x\n# ---\nnew\n"));
         assert_eq!(carried(above(), Part::Whole, from, onto).as_deref(), Some(from));
         assert_eq!(carried(above(), above(), from, "a\n"), None);
+        assert_eq!(carried(above(), Part::Below("# ---".into()), from, onto).as_deref(), Some(onto));
         let other =
             Surface { files: vec![SurfaceFile { path: "g".into(), part: Part::Whole }], max_lines_changed: None };
         let made =

@@ -250,11 +250,11 @@ impl fmt::Display for Reason {
             Reason::SameAs { experiment } => write!(f, "the same surface as experiment {experiment}"),
             Reason::Agent { what } | Reason::Policy { what } | Reason::Engine { what } => f.write_str(what),
             Reason::Interrupted => write!(f, "stopped by a person"),
+            Reason::Carried { gain: 0.0, trials, .. } => {
+                write!(f, "equal to the baseline here, measured {trials} times")
+            }
             Reason::Carried { gain, bound, trials } => {
-                let how = match *gain {
-                    gain if gain.abs() <= *bound && gain != 0.0 => ", within the noise",
-                    _ => "",
-                };
+                let how = if gain.abs() <= *bound { ", within the noise" } else { "" };
                 let sign = if *gain < 0.0 { "worse" } else { "better" };
                 let gain = n(&gain.abs());
                 write!(f, "{sign} than the baseline by {gain} here{how}, measured {trials} times")

@@ -230,6 +230,9 @@ impl From<OpenError> for CliError {
                  champion carried over and measured anew: `overnight rebase`"
                     .to_owned(),
             ),
+            OpenError::Tracked { path } => {
+                (Exit::Refused, format!("take it out of the repository: `git rm --cached {}`", path.display()))
+            }
             OpenError::NotBegun => (Exit::Usage, "begin the study with `overnight run`".to_owned()),
             OpenError::HalfKept => {
                 (Exit::Refused, "finish it with `overnight run --experiments 0`, then rebase".to_owned())

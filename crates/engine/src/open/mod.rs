@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use overnight_model::event::SegmentFacts;
-use overnight_model::spec::{self, Spec};
+use overnight_model::spec::{self, Check, Spec};
 use overnight_model::{CommitId, ExperimentId, State, Study, What};
 use thiserror::Error;
 
@@ -26,7 +26,7 @@ use crate::dispatch::Fault;
 use crate::ledger::{Ledger, LedgerError};
 use crate::load::{self, Problems, STATE, Site, Tree, Triplet};
 use crate::lock::{Holder, Lock, LockError};
-use crate::sandbox::{Found, fingerprint_inputs};
+use crate::sandbox::{Found, agent_programs, fingerprint_inputs};
 use crate::workspace::{Dirty, FileKind, GitError, ObjectId, Store, TreeFile, UserRepo, oid};
 
 /// How a study is to be opened.
@@ -90,6 +90,8 @@ pub enum OpenError {
     },
     #[error("{what} changed since this study began: it was {old}, now it is {new}")]
     Changed { what: &'static str, old: String, new: String },
+    #[error("`{}` is tracked by git, and that is where studies keep their state", path.display())]
+    Tracked { path: PathBuf },
     #[error("there is nothing to rebase: the study has no champion yet")]
     NotBegun,
     #[error("a keep is half done: an engine was killed before the branch had moved")]
@@ -138,6 +140,7 @@ pub fn open(
         .map_err(|source| OpenError::Triplet { path: site.triplet.clone(), source })?;
     // A first look at the triplet, so that a slip in it is told before anything is made.
     let head = user.head()?;
+    refuse_tracked_state(site, &user, head)?;
     if !site.state().join("ledger.db").exists() {
         spec_at(site, &user, &text, head)?;
         check_branch(&user, site, &State::default())?;
@@ -185,7 +188,9 @@ pub fn open(
         notes.push("--snapshot is for the beginning of a study; this one goes on from its own baseline".to_owned());
     }
     if let Some(facts) = known {
-        note_locked_changes(&user, &unlocked(&user, site, &spec), (baseline, head), facts, &mut notes)?;
+        let champion = state.champion().and_then(|champion| champion.commit.as_ref()).map(oid).transpose()?;
+        let unlocked = unlocked(&user, site, &spec);
+        note_locked_changes(&user, &unlocked, (baseline, head), facts, champion, &mut notes)?;
     }
     let branch_state = check_branch(&user, site, &state)?;
     let store = Store::open_or_init(&site.state().join("store.git"), &user)?;
@@ -225,6 +230,15 @@ pub fn open(
     Ok(Opened { study, ledger, user, store, lock, baseline, opening, contents, notes, found, inputs })
 }
 
+/// A link or a file of our own folder's name, come with the repository, would lead what we write and remove elsewhere.
+pub(crate) fn refuse_tracked_state(site: &Site, user: &UserRepo, head: ObjectId) -> Result<(), OpenError> {
+    let state = user.prefix(&site.dir).join(STATE);
+    match user.files(head)?.into_iter().find(|file| file.path.starts_with(&state)) {
+        Some(file) => Err(OpenError::Tracked { path: file.path }),
+        None => Ok(()),
+    }
+}
+
 /// The triplet as it is, read against the files of a commit.
 pub fn spec_at(site: &Site, user: &UserRepo, text: &str, commit: ObjectId) -> Result<Spec, OpenError> {
     let folder = user.prefix(&site.dir).to_string_lossy().into_owned();
@@ -253,10 +267,26 @@ fn dirty_locked(user: &UserRepo, site: &Site, spec: &Spec) -> Result<Vec<Dirty>,
     Ok(files)
 }
 
-/// The triplet is compared by what it says, and the program is never locked.
-fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> [PathBuf; 2] {
+/// The triplet is compared by what it says, the program is never locked, and an agent's own program is taken as it is
+/// now, unless the evaluation uses it too.
+pub(crate) fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> Vec<PathBuf> {
     let folder = user.prefix(&site.dir);
-    [folder.join(site.triplet_name()), folder.join(&spec.program)]
+    let mut paths = vec![folder.join(site.triplet_name()), folder.join(&spec.program)];
+    let evaluate = &spec.evaluate;
+    let mut commands = vec![evaluate.run.as_str()];
+    commands.extend(evaluate.score.iter().map(|score| score.run.as_str()));
+    commands.extend(evaluate.prepare.iter().map(|step| step.run.as_str()));
+    commands.extend(spec.guards.iter().filter_map(|guard| match &guard.check {
+        Check::Run(command) => Some(command.as_str()),
+        Check::Number { .. } => None,
+    }));
+    let programs = agent_programs(spec, &site.dir, user.workdir(), load::home().as_deref());
+    let own = programs.into_iter().filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        commands.iter().all(|command| !command.contains(&name))
+    });
+    paths.extend(own.filter_map(|path| path.strip_prefix(user.workdir()).ok().map(Path::to_owned)));
+    paths
 }
 
 /// Whether a file of the checkout is what it was in a commit, as it is after `--snapshot`.
@@ -271,6 +301,7 @@ fn note_locked_changes(
     unlocked: &[PathBuf],
     (baseline, head): (ObjectId, ObjectId),
     facts: &SegmentFacts,
+    champion: Option<ObjectId>,
     notes: &mut Vec<String>,
 ) -> Result<(), OpenError> {
     if baseline == head {
@@ -278,6 +309,16 @@ fn note_locked_changes(
     }
     let mut changed = user.changed(baseline, head, &facts.surface)?;
     changed.retain(|path| !unlocked.contains(path));
+    let differs = |path: &&str| match (user.read(head, path), user.read(baseline, path)) {
+        (Ok(now), Ok(then)) => now != then && champion.is_none_or(|commit| user.read(commit, path).ok() != Some(now)),
+        _ => false,
+    };
+    if let Some(path) = facts.surface.paths().find(differs) {
+        notes.push(format!(
+            "`{path}` in the last commit is neither the baseline's nor the champion's; `overnight try --from-worktree` \
+             has it judged"
+        ));
+    }
     if let [first, rest @ ..] = changed.as_slice() {
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         let first = first.display();

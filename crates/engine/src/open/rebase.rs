@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use overnight_model::event::{Judged, Proposed};
+use overnight_model::event::{Judged, Proposed, SegmentFacts};
 use overnight_model::proposal::{self, Contents};
 use overnight_model::spec::{Part, Spec, Surface, Tier};
 use overnight_model::study::Experiment;
@@ -76,7 +76,8 @@ impl Ground<'_> {
         if let Some(carried) = &mut facts.carried {
             carried.changed = known.map_or(changed, |known| known.changed.clone());
         }
-        let notes = self.notes(&found, &baseline, &champion);
+        let mut notes = self.notes(&found, &baseline, &champion);
+        notes.extend(self.left_behind(old, &baseline, &champion)?);
         if !state.begun() && same_segment(old, &facts) {
             self.write_again(state.carried())?;
             return Ok(Rebased { baseline: new, events: Vec::new(), contents: Vec::new(), notes });
@@ -191,6 +192,32 @@ impl Ground<'_> {
             output: None,
         };
         Ok((proposed, plan.files.into_iter().map(|(_, bytes)| bytes).collect()))
+    }
+
+    /// What the champion had changed in files or parts that are locked now.
+    fn left_behind(
+        &self,
+        old: &SegmentFacts,
+        baseline: &Contents,
+        champion: &Contents,
+    ) -> Result<Vec<String>, OpenError> {
+        let Some(from) = self.state.to_carry().filter(|found| found.segment == old.segment) else {
+            return Ok(Vec::new());
+        };
+        let before = plans::contents(self.reader, &old.contents)?;
+        let kept = plans::contents(self.reader, &from.surface)?;
+        let is_lost = |(path, bytes): &&(String, Vec<u8>)| {
+            let was_changed = before.get(path) != Some(bytes.as_slice());
+            was_changed && baseline.get(path) == champion.get(path)
+        };
+        let note = |(path, _): &(String, Vec<u8>)| {
+            format!(
+                "what the champion had changed in `{path}` is locked now and does not come along; it stays in \
+                 experiment {}",
+                from.id
+            )
+        };
+        Ok(kept.0.iter().filter(is_lost).map(note).collect())
     }
 
     /// A person's own version of the surface is nobody's proposal: it is said, not taken.

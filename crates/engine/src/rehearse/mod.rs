@@ -18,7 +18,7 @@ use thiserror::Error;
 use crate::clock;
 use crate::dispatch::{Captured, Fault};
 use crate::load::{self, Site};
-use crate::open::{OpenError, spec_at, state_pattern};
+use crate::open::{OpenError, refuse_tracked_state, spec_at, state_pattern};
 use crate::process::Keeper;
 use crate::sandbox::{self, Found, Sandbox, SetUpError, Wanted, fingerprint_inputs};
 use crate::worker::{self, Done, HINT_MARK, Kept, Room, Shop, Spot, StopHandle, Trouble};
@@ -51,6 +51,7 @@ impl Subject {
         let user = UserRepo::discover(&site.dir)?;
         let triplet = std::fs::read_to_string(&site.triplet)
             .map_err(|source| OpenError::Triplet { path: site.triplet.clone(), source })?;
+        refuse_tracked_state(site, &user, user.head()?)?;
         let folder = Folder::make(site)?;
         let store = Store::open_or_init(&folder.path().join("store.git"), &user)?;
         let commit = store.take_worktree(&user, clock::now().0 / 1000)?;

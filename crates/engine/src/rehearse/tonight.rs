@@ -6,15 +6,14 @@ use overnight_model::event::SegmentFacts;
 
 use super::Subject;
 use crate::load;
-use crate::open::{OpenError, is_as_in, same_evaluation};
+use crate::open::{OpenError, is_as_in, same_evaluation, unlocked};
 use crate::sandbox::fingerprint_inputs;
 use crate::workspace::{Dirty, oid};
 
 impl Subject {
     /// Files that differ from the last commit, but for the triplet and the program, which are never locked.
     pub fn dirty(&self) -> impl Iterator<Item = &Dirty> {
-        let folder = self.user.prefix(&self.site.dir);
-        let unlocked = [folder.join(self.site.triplet_name()), folder.join(&self.spec.program)];
+        let unlocked = unlocked(&self.user, &self.site, &self.spec);
         self.dirty.iter().filter(move |file| !unlocked.contains(&file.path))
     }
 

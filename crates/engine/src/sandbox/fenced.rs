@@ -38,7 +38,7 @@ impl Fences {
             read.extend(toolchains::toolchains(home, environment, &inputs));
         }
         read.extend(inputs.into_iter().filter_map(|path| path.canonicalize().ok()));
-        read.extend(agent_programs(wanted));
+        read.extend(agent_programs(wanted.spec, wanted.triplet_dir, wanted.checkout, wanted.home));
         let is_root = rustix::process::getuid().is_root();
         Fences {
             read,

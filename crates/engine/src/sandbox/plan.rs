@@ -58,14 +58,14 @@ pub fn fingerprint_inputs(spec: &Spec, triplet_dir: &Path, home: Option<&Path>) 
 }
 
 /// Files that the agent's command names: its own program, as it is now, wherever it lies. The surface is not among them.
-pub(super) fn agent_programs(wanted: &Wanted<'_>) -> Vec<PathBuf> {
-    let AgentKind::Command(command) = &wanted.spec.agent.kind else { return Vec::new() };
-    let home = wanted.home.unwrap_or(Path::new("/"));
+pub fn agent_programs(spec: &Spec, triplet_dir: &Path, checkout: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let AgentKind::Command(command) = &spec.agent.kind else { return Vec::new() };
+    let home = home.unwrap_or(Path::new("/"));
     let words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'', ';', '&', '|', '(', ')']));
-    let is_surface = |path: &Path| wanted.spec.surface.paths().any(|file| wanted.checkout.join(file) == path);
+    let is_surface = |path: &Path| spec.surface.paths().any(|file| checkout.join(file) == path);
     let mut found: Vec<PathBuf> = words
         .filter(|word| !word.is_empty())
-        .map(|word| resolve(word, wanted.triplet_dir, home))
+        .map(|word| resolve(word, triplet_dir, home))
         .filter(|path| path.is_file() && !is_surface(path) && !super::is_secret(path, home))
         .map(|path| path.components().collect())
         .collect();

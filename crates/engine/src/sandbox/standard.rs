@@ -113,7 +113,7 @@ impl Standard {
             first_user: is_root.then(|| first_user(dir)),
             surface: spec.surface.paths().map(ToOwned::to_owned).collect(),
             executables: wanted.executables.clone(),
-            agent_programs: agent_programs(wanted)
+            agent_programs: agent_programs(wanted.spec, wanted.triplet_dir, wanted.checkout, wanted.home)
                 .into_iter()
                 .filter_map(|at| Some(Mount::File { path: fs::canonicalize(&at).ok()?, at }))
                 .collect(),

@@ -14,6 +14,7 @@ use overnight_model::proposal::{Contents, SurfaceBlob};
 use overnight_model::study::Row;
 use overnight_model::{ExperimentId, What};
 
+use super::run::refuse_weak_tier;
 use super::session::{Ended, Session, exit_of};
 use crate::args::{Place, Try};
 use crate::error::{CliError, Exit, Outcome};
@@ -26,6 +27,11 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
     let study = site.study.clone();
     let session =
         Session::open(site, "overnight try", How { on_dirty: OnDirty::Note, rebase: false }, args.sandbox, !args.json)?;
+    // A person's own idea runs anywhere. A champion that waits for its trial in a new segment is not theirs.
+    let state_now = session.opened.study.state();
+    if state_now.champion.is_some() && !state_now.calibrated() {
+        refuse_weak_tier(&session.opened, args.sandbox, false, "try")?;
+    }
     let champion = champion_contents(&session.opened)?;
     let contents = match (&args.patch, &args.file) {
         (Some(patch), _) => patched(patch, champion)?,

@@ -35,7 +35,7 @@ pub(crate) fn rebase(place: &Place, args: &Rebase) -> Outcome<Exit> {
     let on_dirty = if args.snapshot { OnDirty::Snapshot } else { OnDirty::Refuse };
     let how = How { on_dirty, rebase: true };
     let session = Session::open(site, "overnight rebase", how, args.sandbox, !args.no_tui)?;
-    refuse_weak_tier(&session.opened, args.sandbox)?;
+    refuse_weak_tier(&session.opened, args.sandbox, false, "rebase")?;
     let opened = session.opened.opening.iter().find_map(|what| match what {
         What::SegmentOpened(facts) => Some(facts),
         _ => None,

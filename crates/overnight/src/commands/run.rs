@@ -32,7 +32,8 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     let on_dirty = if args.snapshot { OnDirty::Snapshot } else { OnDirty::Refuse };
     let how = How { on_dirty, rebase: false };
     let session = Session::open(site, "overnight run", how, args.sandbox, !args.no_tui)?;
-    refuse_weak_tier(&session.opened, args.sandbox)?;
+    let has_model = session.opened.study.spec().agent.kind != AgentKind::Tuner;
+    refuse_weak_tier(&session.opened, args.sandbox, has_model, "run")?;
     let spec = session.opened.study.spec();
     let slots = args.slots.unwrap_or(spec.slots);
     let (study, metric, agent) = (&spec.study, &spec.metric, spec.agent.kind.name());
@@ -72,10 +73,16 @@ pub(super) fn say_end(reason: &StopReason, summary: Option<&Summary>, state: &Pa
 }
 
 /// Code that a model wrote does not run on a tier below the one that was asked for, unless a person says so by name.
-pub(super) fn refuse_weak_tier(opened: &Opened, accepted: Option<Tier>) -> Outcome<()> {
+///
+/// That is what an agent will write, or what one wrote before.
+pub(super) fn refuse_weak_tier(
+    opened: &Opened,
+    accepted: Option<Tier>,
+    will_write: bool,
+    command: &str,
+) -> Outcome<()> {
     let (spec, state, found) = (opened.study.spec(), opened.study.state(), &opened.found);
-    let is_models = spec.agent.kind != AgentKind::Tuner || state.is_model_written();
-    if !is_models || found.tier >= spec.sandbox.min || accepted == Some(found.tier) {
+    if !(will_write || state.is_model_written()) || found.tier >= spec.sandbox.min || accepted == Some(found.tier) {
         return Ok(());
     }
     let (min, tier) = (spec.sandbox.min.name(), found.tier.name());
@@ -88,7 +95,7 @@ pub(super) fn refuse_weak_tier(opened: &Opened, accepted: Option<Tier>) -> Outco
         Tier::None => "to run it with your own rights all the same",
         _ => "to run it on this tier all the same",
     };
-    Err(error.hint(format!("{what}: overnight run --sandbox {tier}")))
+    Err(error.hint(format!("{what}: overnight {command} --sandbox {tier}")))
 }
 
 /// The next sensible step.

@@ -225,3 +225,73 @@ fn a_rebase_of_a_rebase_shows_every_segment() {
     repo.ok(&["status"]).says("segment 1  loss 4 → 0, gain +4 (under an earlier evaluation)");
     repo.assert_sound();
 }
+
+#[test]
+fn what_a_model_wrote_does_not_run_on_a_weaker_tier_by_way_of_a_new_segment() {
+    let repo = Repo::with_agent("sed -i 's/x = .*/x = 4/' knobs.py; echo idea\n");
+    repo.triplet("[sandbox]\nmin = \"strong\"").commit("a high bar");
+    repo.ok(&["run", "--no-tui", "--experiments", "1", "--sandbox", "standard"]);
+    repo.write("score.sh", "exit 7\n").commit("broken");
+    repo.overnight(REBASE).ended(3).says("overnight rebase --sandbox standard");
+    repo.overnight(&["rebase", "--no-tui", "--sandbox", "standard"]).ended(2);
+    repo.write("score.sh", BEST_AT_ONE).commit("mended");
+    repo.write("knobs.py", "x = 2\n");
+    let mine = ["try", "--from-worktree", "-m", "mine"];
+    repo.overnight(&mine).ended(3).says("what a model wrote needs `strong`").says("overnight try --sandbox standard");
+    repo.ok(&["try", "--from-worktree", "-m", "mine", "--sandbox", "standard"]);
+    // With the champion settled, a person's own idea runs anywhere.
+    repo.write("knobs.py", "x = 1\n");
+    repo.ok(&mine);
+}
+
+#[test]
+fn what_is_locked_in_the_new_segment_does_not_come_along_unsaid() {
+    let repo = Repo::new();
+    repo.write("other.py", "y = 1\n").commit("another file");
+    repo.run(2);
+    repo.git(&["mv", "knobs.py", "moved.py"]);
+    let triplet = repo.read("overnight.toml").replace("knobs.py", "moved.py");
+    let script = repo.read("score.sh").replace("knobs.py", "moved.py");
+    repo.write("overnight.toml", &triplet).write("score.sh", &script).commit("moved");
+    repo.ok(REBASE).says("what the champion had changed in `knobs.py` is locked now and does not come along");
+    repo.assert_sound();
+}
+
+#[test]
+fn a_state_folder_that_came_with_the_repository_is_refused() {
+    let repo = Repo::new();
+    let victim = repo.outside("victim");
+    fs::create_dir_all(victim.join("main/check")).unwrap();
+    fs::write(victim.join("main/check/precious"), "").unwrap();
+    std::os::unix::fs::symlink(&victim, repo.dir().join(".overnight")).unwrap();
+    repo.git(&["add", "-f", ".overnight"]);
+    repo.commit("a trap");
+    for command in [&["check"][..], &["run", "--no-tui"], &["rebase", "--no-tui"]] {
+        repo.overnight(command).ended(3).says("`.overnight` is tracked by git").says("git rm --cached .overnight");
+    }
+    assert!(victim.join("main/check/precious").exists());
+}
+
+#[test]
+fn an_agents_own_program_may_change_at_any_time() {
+    let repo = Repo::with_agent("sed -i 's/x = .*/x = 4/' knobs.py; echo idea\n");
+    repo.run(1);
+    repo.write("agent.sh", "sed -i 's/x = .*/x = 3/' knobs.py; echo another\n");
+    repo.run(1);
+    repo.commit("another agent");
+    let ran = repo.run(0);
+    assert!(!ran.stderr.contains("changed since the baseline"), "{ran}");
+    assert_eq!(repo.experiment(2)["description"], "another");
+}
+
+#[test]
+fn a_surface_that_its_owner_committed_is_said_by_a_run_too() {
+    let repo = Repo::new();
+    repo.run(2);
+    repo.write("knobs.py", "x = 40\n").commit("my own");
+    repo.run(0).says("`knobs.py` in the last commit is neither the baseline's nor the champion's");
+    repo.git(&["checkout", "-q", "overnight/main", "--", "knobs.py"]);
+    repo.commit("the champion's");
+    let ran = repo.run(0);
+    assert!(!ran.stderr.contains("neither"), "{ran}");
+}

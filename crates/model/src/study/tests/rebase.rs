@@ -130,10 +130,58 @@ fn a_champion_that_is_worse_here_makes_room_for_the_baseline() {
 fn a_champion_that_does_not_run_here_makes_room_for_the_baseline() {
     let mut driver = rebased(ASKED);
     driver.new_baseline([7.0; 3]);
-    let started = driver.start_trial();
-    driver.finish(started, measured(None));
+    for _ in 0..2 {
+        let started = driver.start_trial();
+        driver.finish(started, measured(None));
+    }
     assert_eq!(driver.verdict().0, Verdict::InvalidMetric);
     assert_eq!(driver.stopped(), StopReason::Done);
+}
+
+#[test]
+fn one_bad_run_is_not_the_end_of_a_champion() {
+    let mut driver = rebased(ASKED);
+    driver.new_baseline([7.0; 3]);
+    let started = driver.start_trial();
+    driver.finish(started, measured(None));
+    for _ in 0..3 {
+        assert_eq!(driver.trial(6.0), Purpose::Remeasure);
+    }
+    assert_eq!(driver.verdict().0, Verdict::Kept);
+}
+
+#[test]
+fn a_champion_is_not_held_to_what_each_keep_was_held_to_over_its_own_champion() {
+    let check = Check::Number { metric: "mem".into(), max: None, max_regression: Some(score(0.1)) };
+    let guard = Guard { check, when: When::First };
+    let spec = with(|spec| spec.guards = vec![guard]);
+    let with_mem = |value: f64, mem: f64| {
+        let mut measurement = measured(Some(value));
+        measurement.numbers.insert("mem".into(), score(mem));
+        measurement
+    };
+    let mut driver = Driver::new(spec);
+    let give = |driver: &mut Driver, value: f64, mem: f64| {
+        let started = driver.start_trial();
+        driver.finish(started, with_mem(value, mem));
+    };
+    for _ in 0..3 {
+        give(&mut driver, 1.0, 100.0);
+    }
+    assert_eq!(driver.verdict().0, Verdict::Baseline);
+    driver.advance();
+    driver.happen(What::RunStopped { reason: StopReason::Done });
+    driver.open_segment();
+    driver.start(ASKED, 1);
+    for _ in 0..3 {
+        give(&mut driver, 1.0, 100.0);
+    }
+    assert_eq!(driver.verdict().0, Verdict::Baseline);
+    driver.advance();
+    for _ in 0..3 {
+        give(&mut driver, 0.5, 140.0);
+    }
+    assert_eq!(driver.verdict().0, Verdict::Kept);
 }
 
 #[test]
