@@ -31,6 +31,11 @@ impl<'a> Printer<'a> {
         self
     }
 
+    /// From here on the numbers are of this metric.
+    pub fn measures(&mut self, metric: &'a str, goal: Goal) {
+        (self.metric, self.goal) = (metric, goal);
+    }
+
     /// What stands before the first row.
     pub fn header(&self) -> String {
         match self.format {

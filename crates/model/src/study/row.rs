@@ -81,6 +81,12 @@ impl SegmentRow {
 }
 
 impl Summary {
+    /// What was measured in a segment, and which way is better there.
+    pub fn measured_in(&self, segment: u32) -> (&str, Goal) {
+        let past = self.past.iter().find(|past| past.segment == segment);
+        past.map_or((&self.metric, self.goal), |past| (&past.metric, past.goal))
+    }
+
     /// From the present segment's baseline to the champion; positive is better.
     pub fn gain(&self) -> Option<f64> {
         gain(self.goal, self.baseline.as_ref(), self.champion.as_ref())

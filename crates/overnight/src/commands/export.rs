@@ -63,13 +63,30 @@ pub(crate) fn export(place: &Place, args: &Export) -> Outcome<Exit> {
             })?;
         }
     }
+    let summary = reader.summary()?;
+    let measured_in =
+        |segment| summary.as_ref().map_or((metric.name.as_str(), metric.goal), |summary| summary.measured_in(segment));
+    let first = measured_in(1);
+    writing.printer.measures(first.0, first.1);
     let own = writing.printer.own_heading();
     writing.put(&own);
     let mut trouble: Option<LedgerError> = None;
+    let mut others = 0_u64;
     reader.each_row(ExperimentId(0), |row| match past(&reader, &row, format) {
-        Ok(past) => writing.row(&past),
+        Ok(past) => {
+            let (name, goal) = measured_in(row.segment);
+            others += u64::from(name != metric.name);
+            writing.printer.measures(name, goal);
+            writing.row(&past);
+        }
         Err(error) => trouble = trouble.take().or(Some(error)),
     })?;
+    if others > 0 && format == Format::ResultsTsv {
+        ui::say(&format!(
+            "note: {others} rows are of another metric than {}, which one column cannot say: use pi, csv or jsonl",
+            metric.name
+        ));
+    }
     if let Some(error) = trouble {
         return Err(error.into());
     }

@@ -5,6 +5,7 @@ use overnight_engine::ledger::Reader;
 use overnight_engine::load::Site;
 use overnight_model::ExperimentId;
 use overnight_model::history::{Entry, Format, Past, Printer};
+use overnight_model::study::Row;
 
 use crate::args::{Log, Place};
 use crate::error::{Exit, Outcome};
@@ -47,11 +48,17 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
         imported.iter().for_each(|line| ui::say(line));
         return Ok(Exit::Done);
     }
-    let metric = summary.as_ref().map_or("metric", |summary| summary.metric.as_str());
-    ui::data(&term::header_line(metric));
-    let mut shown = 0;
-    let mut print = |row| {
+    let (mut shown, mut segment) = (0, None);
+    let mut print = |row: Row| {
         shown += 1;
+        // Nothing is compared across segments, and their numbers may be of another kind.
+        if segment.replace(row.segment) != Some(row.segment) {
+            if let Some(summary) = summary.as_ref().filter(|summary| !summary.past.is_empty()) {
+                ui::data(&format!("segment {} of {}", row.segment, summary.segment));
+            }
+            let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
+            ui::data(&term::header_line(metric));
+        }
         ui::data(&term::row_line(&row));
     };
     match limit {
@@ -59,10 +66,10 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
         None => reader.each_row(ExperimentId(0), &mut print)?,
     }
     imported.iter().for_each(|line| ui::say(line));
-    if let Some(summary) = summary {
+    if let Some(summary) = &summary {
         ui::say(&format!(
             "{} · {}",
-            term::counts(&summary),
+            term::counts(summary),
             term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials)
         ));
         if shown == PAGE && limit == Some(PAGE) {

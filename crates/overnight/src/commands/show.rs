@@ -40,7 +40,10 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let mut lines = head(&row, reader.summary()?.map_or("metric".to_owned(), |summary| summary.metric));
+    let mut lines = head(
+        &row,
+        reader.summary()?.map_or("metric".to_owned(), |summary| summary.measured_in(row.segment).0.to_owned()),
+    );
     let from = events.iter().find_map(|stored| match &stored.event.what {
         What::BranchAdvanced { from, .. } => from.as_ref(),
         _ => None,

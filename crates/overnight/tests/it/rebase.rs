@@ -295,3 +295,32 @@ fn a_surface_that_its_owner_committed_is_said_by_a_run_too() {
     let ran = repo.run(0);
     assert!(!ran.stderr.contains("neither"), "{ran}");
 }
+
+#[test]
+fn numbers_keep_the_name_they_were_measured_under() {
+    let repo = Repo::new();
+    repo.run(2);
+    let triplet = repo.read("overnight.toml").replace("\"loss\", goal = \"min\"", "\"wins\", goal = \"max\"");
+    repo.write("overnight.toml", &triplet).write("score.sh", "echo wins: $(sed -n 's/^x = //p' knobs.py)\n");
+    repo.commit("another metric");
+    repo.ok(REBASE);
+    insta::assert_snapshot!(repo.ok(&["log"]).stdout, @"
+    segment 1 of 2
+        #  verdict                loss         gain  what (why)
+        0  baseline                  4            -  baseline
+        1  discarded                25          −21  x 5 → 8 (worse by 21)
+        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
+    segment 2 of 2
+        #  verdict                wins         gain  what (why)
+        3  baseline                  5            -  baseline of segment 2
+        4  discarded                 3           −2  champion of segment 1 (experiment 2) carried over (worse by 2)
+    ");
+    repo.ok(&["show", "1"]).says("  loss ");
+    repo.ok(&["show", "3"]).says("  wins ");
+    let pi = repo.ok(&["export", "--format", "pi"]).stdout;
+    let headings: Vec<Json> = crate::support::json_lines(&pi).into_iter().filter(|l| l["type"] == "config").collect();
+    assert_eq!(headings.len(), 2, "{pi}");
+    assert_eq!((&headings[0]["metricName"], &headings[0]["bestDirection"]), (&"loss".into(), &"lower".into()));
+    assert_eq!((&headings[1]["metricName"], &headings[1]["bestDirection"]), (&"wins".into(), &"higher".into()));
+    repo.ok(&["export", "--format", "results-tsv"]).says("3 rows are of another metric than wins");
+}
