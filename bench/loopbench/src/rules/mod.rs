@@ -1,0 +1,105 @@
+//! Rules that decide what is kept. They see measured scores alone; more is better.
+
+mod ours;
+mod peer;
+mod peers;
+
+use crate::world::Subject;
+use ours::Ours;
+use peer::Sequential;
+
+/// Whoever runs a night.
+pub trait Rule {
+    /// What to do now; `None` to wait for a trial that runs.
+    fn next(&mut self) -> Option<Move>;
+    /// The candidate that was asked for; equal contents are equal programs.
+    fn proposed(&mut self, candidate: Subject, content: u64);
+    fn measured(&mut self, ticket: u64, score: f64);
+    /// What it tells its user in the morning.
+    fn report(&self) -> Report;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Move {
+    Propose,
+    /// One trial; its score comes back under this number.
+    Measure {
+        ticket: u64,
+        subject: Subject,
+    },
+    Keep(Subject),
+    Discard(Subject),
+    /// It was not tried at all.
+    Refuse(Subject),
+    Stop,
+}
+
+/// The gain over the baseline as it is reported, with a 95 % interval where there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Report {
+    pub gain: f64,
+    pub interval: Option<(f64, f64)>,
+}
+
+/// A rule by name, made afresh for every night.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    pub name: &'static str,
+    pub about: &'static str,
+    make: Make,
+}
+
+#[derive(Clone, Copy)]
+enum Make {
+    Ours,
+    Peer(&'static peer::Peer),
+}
+
+impl Entry {
+    /// Peers judge one candidate after the other, whatever the slots.
+    pub fn start(&self, seed: u64, slots: u32) -> Box<dyn Rule> {
+        match self.make {
+            Make::Ours => Box::new(Ours::new(seed, slots)),
+            Make::Peer(peer) => Box::new(Sequential::new(peer)),
+        }
+    }
+}
+
+/// The rule that all others are compared with.
+pub const OURS: &str = "overnight";
+
+pub const RULES: &[Entry] = &[
+    Entry { name: OURS, about: "the model's own judge, driven by events", make: Make::Ours },
+    Entry {
+        name: "greedy",
+        about: "autoresearch: one run, kept when better than the best",
+        make: Make::Peer(&peers::GREEDY),
+    },
+    Entry { name: "2-sigma", about: "one run, better by 2 sd of 8 baseline runs", make: Make::Peer(&peers::TWO_SIGMA) },
+    Entry {
+        name: "mad",
+        about: "pi-autoresearch: better than the best, run again where confidence is red",
+        make: Make::Peer(&peers::MAD),
+    },
+    Entry {
+        name: "win-twice",
+        about: "labloop --confirm: two runs better than the incumbent",
+        make: Make::Peer(&peers::WIN_TWICE),
+    },
+    Entry {
+        name: "win-twice-1sd",
+        about: "labloop noise, then --confirm --min-delta of 1 sd",
+        make: Make::Peer(&peers::WIN_TWICE_BY_ONE_SD),
+    },
+    Entry {
+        name: "bootstrap-3",
+        about: "autoresearch-mlx rigor: 3 runs, bootstrap P(better) of 0.95",
+        make: Make::Peer(&peers::BOOTSTRAP),
+    },
+    Entry { name: "median-3", about: "3 runs each, medians compared", make: Make::Peer(&peers::MEDIAN) },
+    Entry {
+        name: "sprt",
+        about: "paired sequential test, no gain against 1 sd of a pair, alpha and beta 0.05",
+        make: Make::Peer(&peers::SPRT),
+    },
+];

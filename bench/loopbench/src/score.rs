@@ -1,0 +1,111 @@
+//! What many nights of one rule come to, each number with its 95 % interval.
+
+use serde::Serialize;
+
+use crate::chance::Chance;
+use crate::night::Night;
+
+/// A number and the 95 % interval that the nights give it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Figure {
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// One rule on one scenario. A share of too few is not given.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Score {
+    pub scenario: &'static str,
+    pub rule: &'static str,
+    pub nights: usize,
+    /// True gain over the baseline at the end of the night, in sd of one trial.
+    pub gain: Figure,
+    /// How much more our judge gained on the same nights.
+    pub ours_ahead: Option<Figure>,
+    pub reported_minus_true: Figure,
+    pub kept_per_night: Figure,
+    pub false_keeps: Option<Figure>,
+    pub missed_wins: Option<Figure>,
+    pub trials_per_win: Option<Figure>,
+    pub coverage: Option<Figure>,
+}
+
+/// Below so many cases a share says nothing.
+const ENOUGH: f64 = 20.0;
+const RESAMPLES: usize = 1000;
+
+pub fn score(scenario: &'static str, rule: &'static str, nights: &[Night], ours: Option<&[Night]>) -> Score {
+    let over = |part: &dyn Fn(&Night) -> (f64, f64)| figure(nights.iter().map(part).collect());
+    let mean = |part: &dyn Fn(&Night) -> f64| over(&|night| (part(night), 1.0)).expect("there are nights");
+    let share = |part: &dyn Fn(&Night) -> (f64, f64)| {
+        let cases: f64 = nights.iter().map(|night| part(night).1).sum();
+        over(part).filter(|_| cases >= ENOUGH)
+    };
+    let pairs = |ours: &[Night]| ours.iter().zip(nights).map(|(ours, night)| (ours.gain - night.gain, 1.0)).collect();
+    Score {
+        scenario,
+        rule,
+        nights: nights.len(),
+        gain: mean(&|night| night.gain),
+        ours_ahead: ours.and_then(|ours| figure(pairs(ours))),
+        reported_minus_true: mean(&|night| night.reported - night.gain),
+        kept_per_night: mean(&|night| f64::from(night.kept)),
+        false_keeps: share(&|night| (night.false_kept.into(), night.kept.into())),
+        missed_wins: share(&|night| (night.missed.into(), night.wins.into())),
+        trials_per_win: share(&|night| (night.trials.into(), (night.kept - night.false_kept).into())),
+        coverage: share(&|night| match night.covered {
+            Some(covered) => (f64::from(u8::from(covered)), 1.0),
+            None => (0.0, 0.0),
+        }),
+    }
+}
+
+/// The ratio of two sums over nights, with the percentile bootstrap over nights. `None` where there is nothing to
+/// divide by.
+fn figure(nights: Vec<(f64, f64)>) -> Option<Figure> {
+    let ratio = |(above, below): (f64, f64)| (below > 0.0).then(|| above / below);
+    let add = |(a, b): (f64, f64), (c, d): (f64, f64)| (a + c, b + d);
+    let value = ratio(nights.iter().copied().fold((0.0, 0.0), add))?;
+    // The same resamples for every figure: the table is reproducible to the last digit.
+    let mut chance = Chance::of(&[nights.len() as u64]);
+    let mut resample = || ratio((0..nights.len()).map(|_| nights[chance.below(nights.len())]).fold((0.0, 0.0), add));
+    let mut found: Vec<f64> = (0..RESAMPLES).filter_map(|_| resample()).collect();
+    found.sort_by(f64::total_cmp);
+    let at = |share: f64| found.get(((found.len() as f64 - 1.0) * share).round() as usize).copied().unwrap_or(value);
+    Some(Figure { value, low: at(0.025), high: at(0.975) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_a_mean_is_the_one_of_the_textbook() {
+        let mut chance = Chance::of(&[3]);
+        let found = figure((0..400).map(|_| (2.0 + chance.normal(), 1.0)).collect()).unwrap();
+        // 1.96 / sqrt(400) on either side.
+        assert!((found.high - found.low - 0.196).abs() < 0.03, "{found:?}");
+        assert!(found.low < found.value && found.value < found.high);
+        assert_eq!(figure(vec![(1.0, 0.0); 9]), None);
+    }
+
+    #[test]
+    fn shares_are_of_all_cases_and_not_of_nights() {
+        let night = |kept, false_kept| Night { kept, false_kept, trials: 10, ..Night::default() };
+        let found = score("s", "r", &[night(30, 0), night(10, 10)], None);
+        assert_eq!(found.false_keeps.unwrap().value, 0.25);
+        assert_eq!(found.missed_wins, None);
+        assert_eq!(found.coverage, None);
+        let trials_per_win = found.trials_per_win.unwrap().value;
+        assert!((trials_per_win - 20.0 / 30.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_lead_is_taken_night_by_night() {
+        let night = |gain| Night { gain, ..Night::default() };
+        let ours = [night(5.0), night(50.0)];
+        let found = score("s", "r", &[night(4.0), night(49.0)], Some(&ours)).ours_ahead.unwrap();
+        assert_eq!((found.value, found.low, found.high), (1.0, 1.0, 1.0));
+    }
+}

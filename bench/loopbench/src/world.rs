@@ -1,0 +1,256 @@
+//! A study whose truth is known: what each candidate is worth, and what a trial of it would show.
+
+use crate::chance::Chance;
+use crate::noise;
+use crate::scenario::{Fading, Scenario};
+
+/// Something that can be measured; 0 is the baseline.
+pub type Subject = usize;
+
+/// One night of a scenario. The k-th proposal and the luck of the k-th trial are the same for every rule.
+pub struct World<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    noise: Vec<f64>,
+    drift: Vec<f64>,
+    trials: usize,
+    subjects: Vec<Candidate>,
+    champion: Subject,
+    proposals: u64,
+    wins: i32,
+    discarded: Vec<Subject>,
+}
+
+#[derive(Debug, Clone)]
+struct Candidate {
+    level: f64,
+    /// The sd of its own noise.
+    sd: f64,
+    /// The luck that every repeat gives again, where a seed is fixed.
+    frozen: Option<f64>,
+    content: u64,
+    /// The families of edits it holds, one bit each.
+    families: u64,
+}
+
+impl<'a> World<'a> {
+    pub fn new(scenario: &'a Scenario, seed: u64, budget: usize) -> World<'a> {
+        let baseline = Candidate { level: 0.0, sd: 1.0, frozen: None, content: 0, families: 0 };
+        World {
+            scenario,
+            seed,
+            noise: noise::noise(scenario.shape, budget, Chance::of(&[seed, 1])),
+            drift: noise::drift(scenario.drift, budget, Chance::of(&[seed, 2])),
+            trials: 0,
+            subjects: vec![baseline],
+            champion: 0,
+            proposals: 0,
+            wins: 0,
+            discarded: Vec::new(),
+        }
+    }
+
+    /// What a trial of it shows now; more is better. `None` when the night is over.
+    pub fn measure(&mut self, subject: Subject) -> Option<f64> {
+        let (noise, drift) = (*self.noise.get(self.trials)?, *self.drift.get(self.trials)?);
+        self.trials += 1;
+        let Candidate { level, sd, frozen, .. } = self.subjects[subject];
+        Some(level + drift + frozen.unwrap_or(sd * noise))
+    }
+
+    /// An edit of the present champion.
+    pub fn propose(&mut self) -> Subject {
+        self.proposals += 1;
+        // Everything is drawn in the same order whatever becomes of it, so that all rules meet the same proposals.
+        let mut chance = Chance::of(&[self.seed, 3, self.proposals]);
+        let [kind, again, identical, trick] = std::array::from_fn(|_| chance.unit());
+        let (size, luck, own) = (chance.exponential(), chance.normal(), chance.normal());
+        let (family, clash) = (chance.below(self.scenario.families.unwrap_or(1)) as u64, chance.unit() < 0.5);
+
+        let content = self.proposals;
+        let champion = self.subjects[self.champion].clone();
+        if again < self.scenario.rerolls
+            && let Some(&before) = self.discarded.last()
+        {
+            let same = self.subjects[before].clone();
+            // Half of them are the same bytes, half differ by a comment.
+            let content = if identical < 0.5 { same.content } else { content };
+            return self.add(Candidate { content, ..same });
+        }
+        let Scenario { effect, harmful, .. } = *self.scenario;
+        let is_good = kind < self.good();
+        let effect = match kind {
+            _ if is_good && champion.families & (1 << family) == 0 => effect * size,
+            // The second of a family brings a quarter of its worth, or takes half of it away.
+            _ if is_good => effect * size * if clash { -0.5 } else { 0.25 },
+            kind if kind > 1.0 - harmful => -effect * size,
+            _ => 0.0,
+        };
+        let is_trick = effect == 0.0 && trick < self.scenario.seed_tricks;
+        // Whoever starts from a fixed seed has a fixed seed; another program makes other luck of it.
+        let frozen = (is_trick || champion.frozen.is_some()).then_some(luck);
+        let families = match self.scenario.families {
+            Some(_) if is_good => champion.families | (1 << family),
+            _ => champion.families,
+        };
+        let sd = (self.scenario.own_noise * own).exp();
+        self.add(Candidate { level: champion.level + effect, sd, frozen, content, families })
+    }
+
+    /// What tells one surface from another.
+    pub fn content(&self, subject: Subject) -> u64 {
+        self.subjects[subject].content
+    }
+
+    /// How much better it really is than the present champion.
+    pub fn effect(&self, subject: Subject) -> f64 {
+        self.subjects[subject].level - self.subjects[self.champion].level
+    }
+
+    pub fn keep(&mut self, subject: Subject) {
+        self.wins += i32::from(self.effect(subject) > 0.0);
+        self.champion = subject;
+        self.discarded.clear();
+    }
+
+    pub fn discard(&mut self, subject: Subject) {
+        self.discarded.push(subject);
+    }
+
+    /// How much better the champion really is than the baseline.
+    pub fn gain(&self) -> f64 {
+        self.subjects[self.champion].level
+    }
+
+    fn add(&mut self, candidate: Candidate) -> Subject {
+        self.subjects.push(candidate);
+        self.subjects.len() - 1
+    }
+
+    /// The share of good edits at this moment.
+    fn good(&self) -> f64 {
+        let time = self.trials as f64 / self.noise.len().max(1) as f64;
+        self.scenario.good
+            * match self.scenario.fading {
+                Fading::Steady => 1.0,
+                Fading::WithTime => 0.05_f64.powf(time),
+                Fading::WithWins => 0.9_f64.powi(self.wins),
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::SCENARIOS;
+
+    fn scenario(name: &str) -> &'static Scenario {
+        SCENARIOS.iter().find(|scenario| scenario.name == name).unwrap()
+    }
+
+    fn effects(name: &str, keeps: bool) -> Vec<f64> {
+        let mut world = World::new(scenario(name), 5, 200);
+        let mut one = || {
+            let subject = world.propose();
+            let effect = world.effect(subject);
+            if keeps {
+                world.keep(subject)
+            } else {
+                world.discard(subject)
+            }
+            effect
+        };
+        (0..20_000).map(|_| one()).collect()
+    }
+
+    fn share(effects: &[f64], wanted: impl Fn(f64) -> bool) -> f64 {
+        effects.iter().filter(|effect| wanted(**effect)).count() as f64 / effects.len() as f64
+    }
+
+    #[test]
+    fn proposals_have_the_shares_and_the_sizes_of_their_scenario() {
+        let found = effects("3sd", false);
+        assert!((share(&found, |effect| effect > 0.0) - 0.10).abs() < 0.01);
+        assert!((share(&found, |effect| effect < 0.0) - 0.45).abs() < 0.015);
+        let good: Vec<f64> = found.into_iter().filter(|effect| *effect > 0.0).collect();
+        let mean = good.iter().sum::<f64>() / good.len() as f64;
+        assert!((mean - 3.0).abs() < 0.2, "{mean}");
+    }
+
+    #[test]
+    fn good_edits_run_out_where_wins_use_them_up_and_families_overlap() {
+        assert!(share(&effects("used-up", true)[5_000..], |effect| effect > 0.0) < 0.01);
+        let overlapping = effects("interactions", true);
+        assert!(share(&overlapping[1_000..], |effect| effect > 0.0) < 0.06, "half of the good ones clash");
+    }
+
+    #[test]
+    fn good_edits_get_rarer_with_time_where_the_scenario_says_so() {
+        let good_after = |trials: usize| {
+            let mut world = World::new(scenario("rarer"), 5, 200);
+            (0..trials).for_each(|_| assert!(world.measure(0).is_some()));
+            let mut one = || {
+                let subject = world.propose();
+                world.effect(subject)
+            };
+            let found: Vec<f64> = (0..20_000).map(|_| one()).collect();
+            share(&found, |effect| effect > 0.0)
+        };
+        assert!((good_after(0) - 0.20).abs() < 0.01);
+        assert!((good_after(200) - 0.01).abs() < 0.003);
+    }
+
+    #[test]
+    fn a_candidate_has_its_own_noise_where_the_scenario_says_so() {
+        let spread = |name: &str| {
+            let mut world = World::new(scenario(name), 5, 200);
+            let mut log_square = || {
+                let subject = world.propose();
+                world.subjects[subject].sd.ln().powi(2)
+            };
+            ((0..20_000).map(|_| log_square()).sum::<f64>() / 20_000.0).sqrt()
+        };
+        assert_eq!(spread("1sd"), 0.0);
+        assert!((spread("own-noise") - 0.45).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_fixed_seed_repeats_its_luck_and_hands_it_down() {
+        let mut world = World::new(scenario("seed-tricks"), 5, 200);
+        let trick = loop {
+            let subject = world.propose();
+            if world.subjects[subject].frozen.is_some() {
+                break subject;
+            }
+        };
+        assert_eq!(world.effect(trick), 0.0);
+        assert_eq!(world.measure(trick), world.measure(trick));
+        assert_ne!(world.measure(0), world.measure(0));
+        world.keep(trick);
+        let child = world.propose();
+        assert_eq!(world.measure(child), world.measure(child));
+    }
+
+    #[test]
+    fn a_re_roll_is_worth_what_it_was_worth_before() {
+        let mut world = World::new(scenario("re-rolls"), 5, 200);
+        let (mut seen, mut same_bytes) = (std::collections::HashMap::new(), 0);
+        for _ in 0..1_000 {
+            let subject = world.propose();
+            let effect = world.effect(subject);
+            if let Some(before) = seen.insert(world.content(subject), effect) {
+                same_bytes += 1;
+                assert_eq!(before, effect);
+            }
+            world.discard(subject);
+        }
+        assert!((150..250).contains(&same_bytes), "{same_bytes}");
+    }
+
+    #[test]
+    fn the_night_is_over_when_its_trials_are_spent() {
+        let mut world = World::new(scenario("1sd"), 5, 2);
+        assert!(world.measure(0).is_some() && world.measure(0).is_some());
+        assert_eq!(world.measure(0), None);
+    }
+}
