@@ -265,6 +265,19 @@ fn a_study_that_would_be_refused_tonight_is_told_why() {
 }
 
 #[test]
+fn after_a_rebase_that_failed_nothing_is_refused_that_the_night_would_take() {
+    let repo = Repo::new();
+    repo.run(1);
+    repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh score.sh", "sh other.sh"));
+    repo.write("other.sh", "exit 7\n").commit("an evaluation that fails");
+    says(checked(&repo, &[]).ended(2), "evaluate.run changed since this study began");
+    repo.overnight(&["rebase", "--no-tui"]).ended(2).says("exit code 7");
+    repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh other.sh", "sh score.sh")).commit("mended");
+    checked(&repo, &["--trials", "2"]).ended(0).says("ready: overnight run\n");
+    repo.run(1);
+}
+
+#[test]
 fn an_empty_answer_that_wins_is_told() {
     let repo = Repo::scored_by("echo loss: $(wc -c < knobs.py)\n");
     checked(&repo, &[]).ended(0).says("but first (null): see that `run` uses the surface");
@@ -445,6 +458,18 @@ fn a_tier_that_is_too_weak_for_a_model_is_refused_tonight_and_told_now() {
     let report = stored(&repo);
     assert_eq!((&report["complete"], &report["ready"]), (&true.into(), &false.into()));
     checked(&repo, &["--sandbox", "standard"]).ended(0).says("ready: overnight run --sandbox standard");
+}
+
+#[test]
+fn what_a_model_wrote_in_an_earlier_night_needs_its_tier_tonight_whoever_the_agent_is() {
+    let repo = Repo::with_agent("echo 'x = 3' > knobs.py\n");
+    repo.run(1);
+    assert_eq!(repo.status()["kept"], 1);
+    let by_tuner =
+        repo.read("overnight.toml").replace("use = \"command\"\ncommand = \"sh agent.sh\"", "use = \"tuner\"");
+    repo.write("overnight.toml", &format!("{by_tuner}\n[sandbox]\nmin = \"strong\"\n")).commit("the tuner, and strong");
+    repo.overnight(&["run", "--no-tui", "--experiments", "1"]).ended(3).says("what a model wrote needs `strong`");
+    says(checked(&repo, &["--trials", "2"]).ended(3), "what a model wrote needs `strong`");
 }
 
 #[test]

@@ -73,8 +73,7 @@ pub(super) fn machine(sequence: &mut Sequence) -> Step {
         let next = format!("leave out --sandbox, or accept it: --sandbox {}", tier.name());
         return Err(sequence.fail(Finding::new("machine", Level::Refused, what).next(next)));
     }
-    let is_models = sequence.spec.agent.kind != AgentKind::Tuner;
-    let finding = match (is_models && tier < min, tier >= Tier::Standard) {
+    let finding = match (sequence.is_models && tier < min, tier >= Tier::Standard) {
         (true, _) if asked == Some(tier) => {
             let what = format!("{line}; what a model wrote needs `{}`", min.name());
             Finding::new("machine", Level::Warn, what)
