@@ -254,7 +254,7 @@ fn dirty_locked(user: &UserRepo, site: &Site, spec: &Spec) -> Result<Vec<Dirty>,
 }
 
 /// The triplet is compared by what it says, and the program is never locked.
-fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> [PathBuf; 2] {
+pub(crate) fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> [PathBuf; 2] {
     let folder = user.prefix(&site.dir);
     [folder.join(site.triplet_name()), folder.join(&spec.program)]
 }
@@ -273,11 +273,7 @@ fn note_locked_changes(
     facts: &SegmentFacts,
     notes: &mut Vec<String>,
 ) -> Result<(), OpenError> {
-    if baseline == head {
-        return Ok(());
-    }
-    let mut changed = user.changed(baseline, head, &facts.surface)?;
-    changed.retain(|path| !unlocked.contains(path));
+    let changed = locked_changes(user, unlocked, (baseline, head), facts)?;
     if let [first, rest @ ..] = changed.as_slice() {
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         let first = first.display();
@@ -287,6 +283,21 @@ fn note_locked_changes(
         ));
     }
     Ok(())
+}
+
+/// Locked files that a commit has otherwise than the baseline.
+pub(crate) fn locked_changes(
+    user: &UserRepo,
+    unlocked: &[PathBuf],
+    (baseline, head): (ObjectId, ObjectId),
+    facts: &SegmentFacts,
+) -> Result<Vec<PathBuf>, GitError> {
+    if baseline == head {
+        return Ok(Vec::new());
+    }
+    let mut changed = user.changed(baseline, head, &facts.surface)?;
+    changed.retain(|path| !unlocked.contains(path));
+    Ok(changed)
 }
 
 fn snapshot(user: &UserRepo, head: ObjectId) -> Result<ObjectId, OpenError> {

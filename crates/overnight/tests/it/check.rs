@@ -278,6 +278,20 @@ fn after_a_rebase_that_failed_nothing_is_refused_that_the_night_would_take() {
 }
 
 #[test]
+fn an_evaluation_that_was_committed_since_is_measured_here_and_not_tonight() {
+    let repo = Repo::with_agent("echo 'x = 3' > knobs.py\n");
+    repo.run(0);
+    repo.write("agent.sh", "echo 'x = 2' > knobs.py\n").write("program.md", "Be bold.\n").commit("another agent");
+    says(checked(&repo, &["--trials", "2"]).ended(0), "goes on from its champion").says("ready: overnight run\n");
+    assert!(stored(&repo)["first"].is_null());
+    repo.write("score.sh", "echo loss: 100\n").commit("another evaluation");
+    let ran = checked(&repo, &["--trials", "2"]).ended(0);
+    let ran = says(ran, "warn tree `score.sh` changed since the baseline: tonight the study goes on with its own");
+    says(ran, "loss is 100").says("but first (tree): `overnight rebase` takes the new one");
+    repo.run(0).says("changed since the baseline; the study goes on with the baseline's");
+}
+
+#[test]
 fn an_empty_answer_that_wins_is_told() {
     let repo = Repo::scored_by("echo loss: $(wc -c < knobs.py)\n");
     checked(&repo, &[]).ended(0).says("but first (null): see that `run` uses the surface");

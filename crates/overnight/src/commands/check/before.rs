@@ -48,6 +48,18 @@ pub(super) fn tree(sequence: &mut Sequence, site: &Site, subject: &Subject) {
         },
     };
     sequence.add(finding);
+    if let Some(known) = &sequence.begun
+        && let Ok(changed) = subject.left_behind(known)
+        && let [first, rest @ ..] = changed.as_slice()
+    {
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        let what = format!(
+            "`{}`{more} changed since the baseline: tonight the study goes on with its own; this check measured the new \
+             one",
+            first.display()
+        );
+        sequence.add(Finding::new("tree", Level::Warn, what).next("`overnight rebase` takes the new one"));
+    }
     let holder = Lock::holder(subject.user.common_dir(), &site.study);
     if let Some(holder) = &holder {
         let what = format!("`{}` is going on as process {}: times and noise are disturbed", holder.what, holder.pid);
