@@ -133,7 +133,7 @@ fn noise_that_no_seed_governs_comes_with_the_line_that_mends_it() {
     repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh score.sh", "python3 train.py")).commit("py");
     checked(&repo, &["--trials", "3"]).ended(0).says("not the same twice with one seed");
     let report = stored(&repo);
-    let line = "add `import os; random.seed(int(os.environ[\"OVERNIGHT_SEED\"]))` to train.py";
+    let line = "add `import os; random.seed(int(os.environ.get(\"OVERNIGHT_SEED\", \"0\")))` to train.py";
     assert_eq!((&report["seed_read"], finding(&report, "repeats").2), (&false.into(), Some(line)));
     assert_eq!(report["trials"].as_array().unwrap().iter().filter(|row| row["surface"] == "as it is").count(), 3);
     // The line does mend it.
@@ -142,6 +142,43 @@ fn noise_that_no_seed_governs_comes_with_the_line_that_mends_it() {
     let ran = says(checked(&repo, &["--trials", "3"]).ended(0), "OVERNIGHT_SEED is read (train.py:2)");
     // And what nothing reads is no surface.
     says(ran, "an empty knobs.py gives the very same number");
+}
+
+#[test]
+fn a_program_that_fixes_its_own_seed_is_not_called_free_of_noise() {
+    let repo = Repo::new();
+    repo.write("data.py", "import random\n\nrandom.seed(11)\nx = random.random()\n");
+    repo.write("train.py", "import data\nfrom knobs import x\nprint('loss:', x + data.x)\n");
+    repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh score.sh", "python3 train.py")).commit("py");
+    let ran = says(checked(&repo, &["--trials", "3"]).ended(0), "any gain is sure, for that one seed");
+    let report = stored(&repo);
+    let (level, what, next) = finding(&report, "repeats");
+    assert!(
+        level == "warn" && what.ends_with("fixes its own seed (data.py:3): every claim is about that one seed"),
+        "{ran}"
+    );
+    let seed = "int(os.environ.get(\"OVERNIGHT_SEED\", \"11\"))";
+    assert_eq!(next.unwrap(), format!("in data.py:3, write `{seed}` instead of `11`, and `import os`"));
+    // What it says does mend it, in one line of the file and in the command line.
+    repo.write(
+        "data.py",
+        &repo.read("data.py").replace("11", seed).replace("import random", "import os\nimport random"),
+    );
+    repo.commit("as it said");
+    says(checked(&repo, &["--trials", "3"]).ended(0), "OVERNIGHT_SEED is read (data.py:4)");
+    repo.write(
+        "train.py",
+        "import random, sys\nfrom knobs import x\nrandom.seed(int(sys.argv[2]))\n\
+                            print('loss:', x + random.random())\n",
+    );
+    let triplet = repo.read("overnight.toml");
+    repo.write("data.py", "")
+        .write("overnight.toml", &triplet.replace("train.py", "train.py --seed 5"))
+        .commit("in `run`");
+    checked(&repo, &["--trials", "3"]).ended(0);
+    assert_eq!(finding(&stored(&repo), "repeats").2, Some("in `run`, write `$OVERNIGHT_SEED` instead of `5`"));
+    repo.write("overnight.toml", &triplet.replace("train.py", "train.py --seed $OVERNIGHT_SEED")).commit("as it said");
+    says(checked(&repo, &["--trials", "3"]).ended(0), "OVERNIGHT_SEED is read (overnight.toml:");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod before;
 mod end;
+mod fixed;
 mod interrupt;
 mod look;
 mod machine;
@@ -9,6 +10,7 @@ mod nulls;
 mod repeats;
 mod report;
 mod screen;
+mod seeds;
 mod study;
 mod trials;
 mod words;

@@ -15,7 +15,7 @@ use overnight_model::{Millis, Seed};
 use super::interrupt::Interrupt;
 use super::report::{Finding, Level, Report, TrialRow};
 use super::screen::Screen;
-use super::{before, end, nulls, repeats, trials, words};
+use super::{before, end, nulls, repeats, seeds, trials, words};
 use crate::args::{Check, Place};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, Live};
@@ -45,8 +45,8 @@ pub(super) struct Sequence {
     pub(super) begun: Option<SegmentFacts>,
     /// Whether a model had a part in what tonight would run.
     pub(super) is_models: bool,
-    /// Where the seed is named, and the line that would set it.
-    pub(super) seed: before::SeedLook,
+    /// Where the seed is named or fixed, and the line that would set it.
+    pub(super) seed: seeds::SeedLook,
     pub(super) bench: Option<Bench>,
     interrupt: Interrupt,
 }
@@ -87,7 +87,7 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
         sandbox: args.sandbox,
         begun,
         is_models,
-        seed: before::SeedLook::default(),
+        seed: seeds::SeedLook::default(),
         bench: None,
         interrupt,
     };
