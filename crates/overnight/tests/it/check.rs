@@ -118,7 +118,7 @@ fn noise_that_the_seed_governs_is_measured_and_priced() {
     let sd = (5f64 / 3.0).sqrt();
     assert!((report["noise"]["sd"].as_f64().unwrap() - sd).abs() < 1e-9, "{report:#}");
     let gain = report["night"]["smallest_gain"].as_f64().unwrap();
-    assert!((gain - 2.353 * sd * (4f64 / 3.0).sqrt()).abs() < 1e-9, "{report:#}");
+    assert!((gain - 2.0 * 2.353 * sd * (4f64 / 3.0).sqrt()).abs() < 1e-9, "{report:#}");
     assert_eq!(report["night"]["trials_per_keep"], 3);
     // This evaluation never looks at the surface.
     let (level, what, _) = finding(&report, "null");
