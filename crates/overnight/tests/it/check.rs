@@ -524,6 +524,22 @@ fn what_a_model_wrote_in_an_earlier_night_needs_its_tier_tonight_whoever_the_age
 }
 
 #[test]
+fn an_agent_whose_program_is_missing_is_told_before_the_night_fails_with_it() {
+    let repo = Repo::with_agent("true\n");
+    checked(&repo, &["--trials", "2"]).ended(0);
+    fs::rename(repo.dir().join("agent.sh"), repo.dir().join("moved.sh")).unwrap();
+    repo.commit("moved");
+    checked(&repo, &["--trials", "2"]).ended(2).says("not ready: mend `agent`");
+    let report = stored(&repo);
+    let (level, what, next) = finding(&report, "agent");
+    assert_eq!((level, what), ("fail", "`sh agent.sh`: there is no `agent.sh`; every attempt would fail"));
+    assert_eq!(next, Some("write `agent.sh`, or mend `command` in [agent]"));
+    repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh agent.sh", "no-such-agent -x"))
+        .commit("none");
+    says(checked(&repo, &["--trials", "2"]).ended(2), "there is no program `no-such-agent` on the PATH");
+}
+
+#[test]
 fn a_branch_in_the_way_of_tonight_is_told_now() {
     let repo = Repo::new();
     repo.git(&["branch", "overnight"]);

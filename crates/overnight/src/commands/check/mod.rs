@@ -1,5 +1,6 @@
 //! `overnight check`: what would happen tonight, and what to fix first.
 
+mod agent;
 mod before;
 mod end;
 mod fixed;

@@ -15,7 +15,7 @@ use overnight_model::{Millis, Seed};
 use super::interrupt::Interrupt;
 use super::report::{Finding, Level, Report, TrialRow};
 use super::screen::Screen;
-use super::{before, end, nulls, repeats, seeds, trials, words};
+use super::{agent, before, end, nulls, repeats, seeds, trials, words};
 use crate::args::{Check, Place};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, Live};
@@ -122,6 +122,7 @@ impl Sequence {
         before::tree(self, site, &subject);
         before::machine(self)?;
         before::surface(self, &subject);
+        agent::program(self, site);
         self.go_on()?;
         self.screen.live.now("laying out the sandbox");
         let say = |text: &str| self.screen.live.now(&ui::printable(text));
