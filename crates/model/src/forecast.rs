@@ -27,7 +27,10 @@ pub struct Forecast {
     pub experiments: u64,
     /// How often a keep is run before it is one.
     pub trials_per_keep: u32,
-    /// The gain that one trial has to show over a freshly measured champion; `None` while the noise is unknown.
+    /// The true gain that would be kept about nine times in ten; `None` while the noise is unknown.
+    ///
+    /// A trial has to show more than the bound, or `min_gain`, and noise moves what it shows: half of the trials of a
+    /// gain as large as that show less. One bound more, and some 95 % pass; two trials have to, one after the other.
     pub smallest_gain: Option<f64>,
 }
 
@@ -44,7 +47,7 @@ impl Prospect {
             trials_per_keep,
             smallest_gain: Some(noise.bound(1, CALIBRATION_TRIALS))
                 .filter(|bound| bound.is_finite())
-                .map(|bound| bound.max(min_gain)),
+                .map(|bound| bound.max(min_gain) + bound),
         }
     }
 }
@@ -52,6 +55,9 @@ impl Prospect {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Goal;
+    use crate::judge::{self, Evidence, Ruling};
+    use crate::stats::Tally;
 
     const NIGHT: Prospect = Prospect {
         wall: Millis::seconds(8 * 3600),
@@ -73,11 +79,44 @@ mod tests {
 
     #[test]
     fn noise_costs_trials_and_small_gains() {
-        let noisy = Prospect { noise: Noise::Noisy { sd: 0.01, degrees: 2 }, ..NIGHT }.forecast();
-        assert_eq!((noisy.experiments, noisy.trials_per_keep), (72, 3));
-        assert!((noisy.smallest_gain.unwrap() - 0.01 * 2.920 * (4f64 / 3.0).sqrt()).abs() < 1e-12);
+        let noisy = Prospect { noise: Noise::Noisy { sd: 0.01, degrees: 2 }, ..NIGHT };
+        let bound = 0.01 * 2.920 * (4f64 / 3.0).sqrt();
+        let bought = noisy.forecast();
+        assert_eq!((bought.experiments, bought.trials_per_keep), (72, 3));
+        assert!((bought.smallest_gain.unwrap() - 2.0 * bound).abs() < 1e-12);
+        let wants_more = Prospect { min_gain: 0.5, ..noisy }.forecast();
+        assert!((wants_more.smallest_gain.unwrap() - 0.5 - bound).abs() < 1e-12);
         let coarse = Prospect { min_gain: 0.5, ..NIGHT }.forecast();
         assert_eq!(coarse.smallest_gain, Some(0.5));
+    }
+
+    /// A sum of twelve uniform values is as good as normal here; the generator makes them the same every time.
+    fn normal(n: u32) -> Vec<f64> {
+        let mut state = 1u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        (0..n).map(|_| (0..12).map(|_| uniform()).sum::<f64>() - 6.0).collect()
+    }
+
+    #[test]
+    fn the_smallest_sure_gain_is_kept_about_nine_times_in_ten_and_half_of_it_is_not() {
+        let noise = Noise::Noisy { sd: 1.0, degrees: 10 };
+        let gain = Prospect { noise, ..NIGHT }.forecast().smallest_gain.unwrap();
+        let draws = normal(6 * 2000);
+        let share = |gain: f64| {
+            let kept = draws.chunks(6).filter(|draw| {
+                let champion = Tally::of(draw[..3].iter().copied());
+                let candidate: Vec<f64> = draw[3..].iter().map(|value| value - gain).collect();
+                let evidence =
+                    Evidence { goal: Goal::Min, min_gain: 0.0, noise, champion: &champion, candidate: &candidate };
+                matches!(judge::rule(&evidence), Some(Ruling::Keep(..)))
+            });
+            kept.count() as f64 / 2000.0
+        };
+        assert!(share(gain) > 0.88, "{}", share(gain));
+        assert!(share(gain / 2.0) < 0.5, "{}", share(gain / 2.0));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use overnight_model::event::{Imported, SegmentFacts};
 use overnight_model::study::{Row, Summary};
-use overnight_model::{BlobId, CommitId, Event, ExperimentId, Timestamp, Verdict, What};
+use overnight_model::{BlobId, CommitId, Event, ExperimentId, State, Timestamp, Verdict, What};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::chain::ChainHash;
@@ -13,7 +13,7 @@ use super::{LedgerError, blobs, schema};
 const IMPORTS: &str = "SELECT seq, at, body, hash FROM events
     WHERE experiment IS NULL AND body LIKE '{\"kind\":\"imported\"%' ORDER BY seq";
 
-/// A read-only view of a ledger. It reads rows, never the whole chain, so it opens in no time at any size.
+/// A read-only view of a ledger. It opens in no time at any size; only what says so reads the whole chain.
 #[derive(Debug)]
 pub struct Reader {
     pub(super) db: Connection,
@@ -141,6 +141,16 @@ impl Reader {
         each_event(&self.db, &self.path(), each)
     }
 
+    /// The study as whoever opens it to write would find it: the whole chain is read for that.
+    pub fn state(&self) -> Result<State, LedgerError> {
+        let mut state = State::default();
+        self.each_event(|stored| {
+            fold(&mut state, &stored);
+            Ok(())
+        })?;
+        Ok(state)
+    }
+
     /// Stored contents; `None` when they are gone or damaged.
     pub fn blob(&self, id: &BlobId) -> Result<Option<Vec<u8>>, LedgerError> {
         blobs::get(&self.db, &self.dir, id)
@@ -166,6 +176,13 @@ impl Reader {
     pub(super) fn failed(&self, source: rusqlite::Error) -> LedgerError {
         LedgerError::Read { path: self.path(), source }
     }
+}
+
+/// What is judged and over is forgotten on the way, so that a long ledger needs little memory.
+pub(super) fn fold(state: &mut State, stored: &StoredEvent) {
+    state.apply(&stored.event);
+    state.touched();
+    state.forget_judged();
 }
 
 /// Walks the chain from its root; the first event that does not fit is named.

@@ -42,9 +42,7 @@ impl Ledger {
         let mut state = State::default();
         let mut end = (0, ChainHash::ROOT);
         reader::each_event(&db, &path, |stored| {
-            state.apply(&stored.event);
-            state.touched();
-            state.forget_judged();
+            reader::fold(&mut state, &stored);
             end = (stored.seq, stored.hash);
             Ok(())
         })?;

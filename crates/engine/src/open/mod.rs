@@ -307,8 +307,7 @@ fn note_locked_changes(
     if baseline == head {
         return Ok(());
     }
-    let mut changed = user.changed(baseline, head, &facts.surface)?;
-    changed.retain(|path| !unlocked.contains(path));
+    let changed = locked_changes(user, unlocked, (baseline, head), facts)?;
     let differs = |path: &&str| match (user.read(head, path), user.read(baseline, path)) {
         (Ok(now), Ok(then)) => now != then && champion.is_none_or(|commit| user.read(commit, path).ok() != Some(now)),
         _ => false,
@@ -328,6 +327,21 @@ fn note_locked_changes(
         ));
     }
     Ok(())
+}
+
+/// Locked files that a commit has otherwise than the baseline.
+pub(crate) fn locked_changes(
+    user: &UserRepo,
+    unlocked: &[PathBuf],
+    (baseline, head): (ObjectId, ObjectId),
+    facts: &SegmentFacts,
+) -> Result<Vec<PathBuf>, GitError> {
+    if baseline == head {
+        return Ok(Vec::new());
+    }
+    let mut changed = user.changed(baseline, head, &facts.surface)?;
+    changed.retain(|path| !unlocked.contains(path));
+    Ok(changed)
 }
 
 fn snapshot(user: &UserRepo, head: ObjectId) -> Result<ObjectId, OpenError> {

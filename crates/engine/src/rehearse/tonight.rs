@@ -1,12 +1,13 @@
 //! Whether a study that has begun would go on from what lies in the checkout.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use overnight_model::event::SegmentFacts;
+use overnight_model::spec::AgentKind;
 
 use super::Subject;
 use crate::load;
-use crate::open::{OpenError, is_as_in, same_evaluation, unlocked};
+use crate::open::{OpenError, is_as_in, locked_changes, same_evaluation, unlocked};
 use crate::sandbox::fingerprint_inputs;
 use crate::workspace::{Dirty, oid};
 
@@ -15,6 +16,23 @@ impl Subject {
     pub fn dirty(&self) -> impl Iterator<Item = &Dirty> {
         let unlocked = unlocked(&self.user, &self.site, &self.spec);
         self.dirty.iter().filter(move |file| !unlocked.contains(&file.path))
+    }
+
+    /// Locked files that were measured here and would not be tonight: a study goes on with its baseline's.
+    pub fn left_behind(&self, known: &SegmentFacts) -> Result<Vec<PathBuf>, OpenError> {
+        let baseline = oid(&known.baseline)?;
+        let unlocked = unlocked(&self.user, &self.site, &self.spec);
+        let mut changed = locked_changes(&self.user, &unlocked, (baseline, self.user.head()?), known)?;
+        changed.retain(|path| !is_as_in(&self.user, baseline, path) && !self.is_agents(path));
+        Ok(changed)
+    }
+
+    /// An agent's own program is no part of what is measured.
+    fn is_agents(&self, path: &Path) -> bool {
+        let AgentKind::Command(command) = &self.spec.agent.kind else { return false };
+        let folder = self.user.prefix(&self.site.dir);
+        let word = |word: &str| folder.join(word.trim_matches(['"', '\'', ';', '&', '|', '(', ')']));
+        command.split_whitespace().any(|named| word(named).components().eq(path.components()))
     }
 
     /// Refuses as `run` would, where the evaluation is not the one that the study began with.

@@ -118,7 +118,7 @@ fn noise_that_the_seed_governs_is_measured_and_priced() {
     let sd = (5f64 / 3.0).sqrt();
     assert!((report["noise"]["sd"].as_f64().unwrap() - sd).abs() < 1e-9, "{report:#}");
     let gain = report["night"]["smallest_gain"].as_f64().unwrap();
-    assert!((gain - 2.353 * sd * (4f64 / 3.0).sqrt()).abs() < 1e-9, "{report:#}");
+    assert!((gain - 2.0 * 2.353 * sd * (4f64 / 3.0).sqrt()).abs() < 1e-9, "{report:#}");
     assert_eq!(report["night"]["trials_per_keep"], 3);
     // This evaluation never looks at the surface.
     let (level, what, _) = finding(&report, "null");
@@ -133,7 +133,7 @@ fn noise_that_no_seed_governs_comes_with_the_line_that_mends_it() {
     repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh score.sh", "python3 train.py")).commit("py");
     checked(&repo, &["--trials", "3"]).ended(0).says("not the same twice with one seed");
     let report = stored(&repo);
-    let line = "add `import os; random.seed(int(os.environ[\"OVERNIGHT_SEED\"]))` to train.py";
+    let line = "add `import os; random.seed(int(os.environ.get(\"OVERNIGHT_SEED\", \"0\")))` to train.py";
     assert_eq!((&report["seed_read"], finding(&report, "repeats").2), (&false.into(), Some(line)));
     assert_eq!(report["trials"].as_array().unwrap().iter().filter(|row| row["surface"] == "as it is").count(), 3);
     // The line does mend it.
@@ -142,6 +142,43 @@ fn noise_that_no_seed_governs_comes_with_the_line_that_mends_it() {
     let ran = says(checked(&repo, &["--trials", "3"]).ended(0), "OVERNIGHT_SEED is read (train.py:2)");
     // And what nothing reads is no surface.
     says(ran, "an empty knobs.py gives the very same number");
+}
+
+#[test]
+fn a_program_that_fixes_its_own_seed_is_not_called_free_of_noise() {
+    let repo = Repo::new();
+    repo.write("data.py", "import random\n\nrandom.seed(11)\nx = random.random()\n");
+    repo.write("train.py", "import data\nfrom knobs import x\nprint('loss:', x + data.x)\n");
+    repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh score.sh", "python3 train.py")).commit("py");
+    let ran = says(checked(&repo, &["--trials", "3"]).ended(0), "any gain is sure, for that one seed");
+    let report = stored(&repo);
+    let (level, what, next) = finding(&report, "repeats");
+    assert!(
+        level == "warn" && what.ends_with("fixes its own seed (data.py:3): every claim is about that one seed"),
+        "{ran}"
+    );
+    let seed = "int(os.environ.get(\"OVERNIGHT_SEED\", \"11\"))";
+    assert_eq!(next.unwrap(), format!("in data.py:3, write `{seed}` instead of `11`, and `import os`"));
+    // What it says does mend it, in one line of the file and in the command line.
+    repo.write(
+        "data.py",
+        &repo.read("data.py").replace("11", seed).replace("import random", "import os\nimport random"),
+    );
+    repo.commit("as it said");
+    says(checked(&repo, &["--trials", "3"]).ended(0), "OVERNIGHT_SEED is read (data.py:4)");
+    repo.write(
+        "train.py",
+        "import random, sys\nfrom knobs import x\nrandom.seed(int(sys.argv[2]))\n\
+                            print('loss:', x + random.random())\n",
+    );
+    let triplet = repo.read("overnight.toml");
+    repo.write("data.py", "")
+        .write("overnight.toml", &triplet.replace("train.py", "train.py --seed 5"))
+        .commit("in `run`");
+    checked(&repo, &["--trials", "3"]).ended(0);
+    assert_eq!(finding(&stored(&repo), "repeats").2, Some("in `run`, write `$OVERNIGHT_SEED` instead of `5`"));
+    repo.write("overnight.toml", &triplet.replace("train.py", "train.py --seed $OVERNIGHT_SEED")).commit("as it said");
+    says(checked(&repo, &["--trials", "3"]).ended(0), "OVERNIGHT_SEED is read (overnight.toml:");
 }
 
 #[test]
@@ -262,6 +299,33 @@ fn a_study_that_would_be_refused_tonight_is_told_why() {
         repo.git(&["restore", "."]);
         repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh score.sh", "sh ./score.sh"));
     }
+}
+
+#[test]
+fn after_a_rebase_that_failed_nothing_is_refused_that_the_night_would_take() {
+    let repo = Repo::new();
+    repo.run(1);
+    repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh score.sh", "sh other.sh"));
+    repo.write("other.sh", "exit 7\n").commit("an evaluation that fails");
+    says(checked(&repo, &[]).ended(2), "evaluate.run changed since this study began");
+    repo.overnight(&["rebase", "--no-tui"]).ended(2).says("exit code 7");
+    repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh other.sh", "sh score.sh")).commit("mended");
+    checked(&repo, &["--trials", "2"]).ended(0).says("ready: overnight run\n");
+    repo.run(1);
+}
+
+#[test]
+fn an_evaluation_that_was_committed_since_is_measured_here_and_not_tonight() {
+    let repo = Repo::with_agent("echo 'x = 3' > knobs.py\n");
+    repo.run(0);
+    repo.write("agent.sh", "echo 'x = 2' > knobs.py\n").write("program.md", "Be bold.\n").commit("another agent");
+    says(checked(&repo, &["--trials", "2"]).ended(0), "goes on from its champion").says("ready: overnight run\n");
+    assert!(stored(&repo)["first"].is_null());
+    repo.write("score.sh", "echo loss: 100\n").commit("another evaluation");
+    let ran = checked(&repo, &["--trials", "2"]).ended(0);
+    let ran = says(ran, "warn tree `score.sh` changed since the baseline: tonight the study goes on with its own");
+    says(ran, "loss is 100").says("but first (tree): `overnight rebase` takes the new one");
+    repo.run(0).says("changed since the baseline; the study goes on with the baseline's");
 }
 
 #[test]
@@ -445,6 +509,34 @@ fn a_tier_that_is_too_weak_for_a_model_is_refused_tonight_and_told_now() {
     let report = stored(&repo);
     assert_eq!((&report["complete"], &report["ready"]), (&true.into(), &false.into()));
     checked(&repo, &["--sandbox", "standard"]).ended(0).says("ready: overnight run --sandbox standard");
+}
+
+#[test]
+fn what_a_model_wrote_in_an_earlier_night_needs_its_tier_tonight_whoever_the_agent_is() {
+    let repo = Repo::with_agent("echo 'x = 3' > knobs.py\n");
+    repo.run(1);
+    assert_eq!(repo.status()["kept"], 1);
+    let by_tuner =
+        repo.read("overnight.toml").replace("use = \"command\"\ncommand = \"sh agent.sh\"", "use = \"tuner\"");
+    repo.write("overnight.toml", &format!("{by_tuner}\n[sandbox]\nmin = \"strong\"\n")).commit("the tuner, and strong");
+    repo.overnight(&["run", "--no-tui", "--experiments", "1"]).ended(3).says("what a model wrote needs `strong`");
+    says(checked(&repo, &["--trials", "2"]).ended(3), "what a model wrote needs `strong`");
+}
+
+#[test]
+fn an_agent_whose_program_is_missing_is_told_before_the_night_fails_with_it() {
+    let repo = Repo::with_agent("true\n");
+    checked(&repo, &["--trials", "2"]).ended(0);
+    fs::rename(repo.dir().join("agent.sh"), repo.dir().join("moved.sh")).unwrap();
+    repo.commit("moved");
+    checked(&repo, &["--trials", "2"]).ended(2).says("not ready: mend `agent`");
+    let report = stored(&repo);
+    let (level, what, next) = finding(&report, "agent");
+    assert_eq!((level, what), ("fail", "`sh agent.sh`: there is no `agent.sh`; every attempt would fail"));
+    assert_eq!(next, Some("write `agent.sh`, or mend `command` in [agent]"));
+    repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh agent.sh", "no-such-agent -x"))
+        .commit("none");
+    says(checked(&repo, &["--trials", "2"]).ended(2), "there is no program `no-such-agent` on the PATH");
 }
 
 #[test]

@@ -8,23 +8,11 @@ use overnight_engine::rehearse::Subject;
 use overnight_model::spec::{AgentKind, Tier};
 use overnight_model::tuner;
 
-use super::look;
 use super::report::{Finding, Level};
 use super::study::{Sequence, Step};
+use super::{look, seeds};
 use crate::error::CliError;
 use crate::views::term;
-
-/// No program that reads a seed is longer.
-const LONGEST_PROGRAM: usize = 1 << 20;
-/// Enough files to find where a seed is read, and few enough to read them all in a moment.
-const MOST_FILES: usize = 1000;
-
-/// Where the seed is named in tracked files, and the line that would set it.
-#[derive(Default)]
-pub(super) struct SeedLook {
-    pub(super) named: Option<String>,
-    pub(super) line: String,
-}
 
 /// What is measured, and whether a night would begin from it.
 pub(super) fn tree(sequence: &mut Sequence, site: &Site, subject: &Subject) {
@@ -48,6 +36,18 @@ pub(super) fn tree(sequence: &mut Sequence, site: &Site, subject: &Subject) {
         },
     };
     sequence.add(finding);
+    if let Some(known) = &sequence.begun
+        && let Ok(changed) = subject.left_behind(known)
+        && let [first, rest @ ..] = changed.as_slice()
+    {
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        let what = format!(
+            "`{}`{more} changed since the baseline: tonight the study goes on with its own; this check measured the new \
+             one",
+            first.display()
+        );
+        sequence.add(Finding::new("tree", Level::Warn, what).next("`overnight rebase` takes the new one"));
+    }
     let holder = Lock::holder(subject.user.common_dir(), &site.study);
     if let Some(holder) = &holder {
         let what = format!("`{}` is going on as process {}: times and noise are disturbed", holder.what, holder.pid);
@@ -73,8 +73,7 @@ pub(super) fn machine(sequence: &mut Sequence) -> Step {
         let next = format!("leave out --sandbox, or accept it: --sandbox {}", tier.name());
         return Err(sequence.fail(Finding::new("machine", Level::Refused, what).next(next)));
     }
-    let is_models = sequence.spec.agent.kind != AgentKind::Tuner;
-    let finding = match (is_models && tier < min, tier >= Tier::Standard) {
+    let finding = match (sequence.is_models && tier < min, tier >= Tier::Standard) {
         (true, _) if asked == Some(tier) => {
             let what = format!("{line}; what a model wrote needs `{}`", min.name());
             Finding::new("machine", Level::Warn, what)
@@ -99,7 +98,7 @@ pub(super) fn machine(sequence: &mut Sequence) -> Step {
 
 /// Whether the surface is what agents should change, and nothing more.
 pub(super) fn surface(sequence: &mut Sequence, subject: &Subject) {
-    sequence.seed = seed_look(subject);
+    sequence.seed = seeds::look(subject);
     let spec = &sequence.spec;
     let names = spec.surface.paths().take(3).collect::<Vec<_>>().join(", ");
     let more = spec.surface.files.len().saturating_sub(3);
@@ -147,17 +146,4 @@ fn numbers_to_tune(subject: &Subject) -> usize {
         Some(tuner::literals(&String::from_utf8_lossy(&bytes[range])).len())
     };
     files.iter().filter_map(count).sum()
-}
-
-fn seed_look(subject: &Subject) -> SeedLook {
-    let tracked = subject.files().unwrap_or_default();
-    let text = |path: &str| subject.read(path).ok().filter(|bytes| bytes.len() <= LONGEST_PROGRAM);
-    let programs: Vec<&str> = look::programs(&subject.spec, &tracked).collect();
-    let line = programs.first().map_or_else(String::new, |path| {
-        look::seed_line(path, &String::from_utf8_lossy(&text(path).unwrap_or_default()))
-    });
-    // The programs first: a text that only speaks of seeds is not what reads them.
-    let others = tracked.iter().map(String::as_str).filter(|path| !path.ends_with(".md")).take(MOST_FILES);
-    let named = programs.iter().copied().chain(others).find_map(|path| look::names_seed(path, &text(path)?));
-    SeedLook { named, line }
 }

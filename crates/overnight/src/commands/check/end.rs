@@ -2,7 +2,7 @@
 
 use overnight_model::forecast::{Forecast, PROMISING_PERCENT, Prospect};
 use overnight_model::judge::Noise;
-use overnight_model::spec::{AgentKind, Assurance, Spec, Tier};
+use overnight_model::spec::{AgentKind, Assurance, Tier};
 use overnight_model::{Millis, Score};
 
 use super::report::{Finding, Level, Report};
@@ -37,16 +37,18 @@ pub(super) fn night(sequence: &mut Sequence, measured: &Measured) {
         min_gain: spec.metric.min_gain.map_or(0.0, Score::get),
     };
     let forecast = prospect.forecast();
-    let finding = described(spec, measured, wall, &forecast);
+    let finding = described(sequence, measured, wall, &forecast);
     sequence.report.night = Some((wall.as_secs(), forecast));
     sequence.add(finding);
 }
 
-fn described(spec: &Spec, measured: &Measured, wall: Millis, forecast: &Forecast) -> Finding {
+fn described(sequence: &Sequence, measured: &Measured, wall: Millis, forecast: &Forecast) -> Finding {
+    let spec = &sequence.spec;
     let Forecast { trials, experiments, trials_per_keep, smallest_gain } = *forecast;
     let slots = if spec.slots == 1 { String::new() } else { format!(" in {} slots", spec.slots) };
     let gain = match smallest_gain {
         None => "smallest sure gain unknown".to_owned(),
+        Some(0.0) if sequence.seed.fixed.is_some() => "any gain is sure, for that one seed".to_owned(),
         Some(0.0) => "any gain is sure".to_owned(),
         Some(gain) => {
             let mean = measured.repeats.tally.mean().filter(|mean| *mean != 0.0);

@@ -1,4 +1,4 @@
-//! What can be told by reading: whether the surface does the evaluation's work, and where the seed is read.
+//! What can be told by reading: whether the surface does the evaluation's work.
 
 use std::path::Path;
 
@@ -76,18 +76,10 @@ fn prints(line: &str, metric: &str) -> bool {
     whole && PRINTS.iter().any(|print| line.contains(print))
 }
 
-fn is_comment(line: &str) -> bool {
+pub(super) fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
     ["//", "--", "%", "/*", "* "].iter().any(|mark| line.starts_with(mark))
         || (line.starts_with('#') && !line.starts_with("#["))
-}
-
-/// The first line that names the seed, as `path:line`.
-pub(super) fn names_seed(path: &str, text: &[u8]) -> Option<String> {
-    const NAME: &[u8] = b"OVERNIGHT_SEED";
-    let at = text.windows(NAME.len()).position(|window| window == NAME)?;
-    let line = text[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-    Some(format!("{path}:{line}"))
 }
 
 /// The files of a command line that are tracked, then the surface: where a seed would be set.
@@ -98,40 +90,6 @@ pub(super) fn programs<'a>(spec: &'a Spec, tracked: &'a [String]) -> impl Iterat
         tracked.iter().map(String::as_str).find(|known| Path::new(known) == path)
     });
     named.chain(spec.surface.paths())
-}
-
-/// The line that seeds a program, in its own language.
-pub(super) fn seed_line(path: &str, text: &str) -> String {
-    let extension = Path::new(path).extension().and_then(|extension| extension.to_str()).unwrap_or("");
-    let line = match extension {
-        "py" | "ipynb" if text.contains("torch") => "torch.manual_seed(int(os.environ[\"OVERNIGHT_SEED\"]))",
-        "py" | "ipynb" if text.contains("default_rng") => "np.random.default_rng(int(os.environ[\"OVERNIGHT_SEED\"]))",
-        "py" | "ipynb" if text.contains("numpy") => "np.random.seed(int(os.environ[\"OVERNIGHT_SEED\"]))",
-        "py" | "ipynb" => "random.seed(int(os.environ[\"OVERNIGHT_SEED\"]))",
-        "js" | "mjs" | "cjs" | "ts" => {
-            return format!(
-                "Math.random cannot be seeded: in {path}, draw from a generator that starts at \
-                 `Number(process.env.OVERNIGHT_SEED)`"
-            );
-        }
-        "rs" => "StdRng::seed_from_u64(std::env::var(\"OVERNIGHT_SEED\")?.parse()?)",
-        "go" => {
-            "seed, _ := strconv.ParseInt(os.Getenv(\"OVERNIGHT_SEED\"), 10, 64); r := rand.New(rand.NewSource(seed))"
-        }
-        "c" | "cc" | "cpp" | "h" | "hpp" => "srand(atoi(getenv(\"OVERNIGHT_SEED\")));",
-        "java" | "kt" => "new Random(Long.parseLong(System.getenv(\"OVERNIGHT_SEED\")))",
-        "jl" => "Random.seed!(parse(Int, ENV[\"OVERNIGHT_SEED\"]))",
-        "R" | "r" => "set.seed(as.integer(Sys.getenv(\"OVERNIGHT_SEED\")))",
-        "rb" => "srand(ENV[\"OVERNIGHT_SEED\"].to_i)",
-        "pl" => "srand($ENV{OVERNIGHT_SEED});",
-        "sh" | "bash" => "RANDOM=$OVERNIGHT_SEED",
-        _ => return "let the program start its generator from the environment variable OVERNIGHT_SEED".to_owned(),
-    };
-    let import = match extension {
-        "py" | "ipynb" if !text.contains("import os") => "import os; ",
-        _ => "",
-    };
-    format!("add `{import}{line}` to {path}")
 }
 
 /// Whether a metric is a time or a rate by its name: such noise comes from the machine.
@@ -197,12 +155,9 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_is_set_in_the_program_that_runs() {
+    fn programs_are_what_runs_and_then_the_surface() {
         let tracked = ["a/run.py".to_owned(), "a/train.py".to_owned()];
         assert_eq!(programs(&spec(Part::Whole), &tracked).collect::<Vec<_>>(), ["a/run.py", "a/train.py"]);
-        assert!(seed_line("a/run.py", "import torch\n").contains("torch.manual_seed"));
-        assert!(seed_line("main.js", "").contains("process.env.OVERNIGHT_SEED"));
-        assert_eq!(names_seed("x.py", b"a\nb OVERNIGHT_SEED").as_deref(), Some("x.py:2"));
     }
 
     #[test]

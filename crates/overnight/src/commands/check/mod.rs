@@ -1,7 +1,9 @@
 //! `overnight check`: what would happen tonight, and what to fix first.
 
+mod agent;
 mod before;
 mod end;
+mod fixed;
 mod interrupt;
 mod look;
 mod machine;
@@ -9,6 +11,7 @@ mod nulls;
 mod repeats;
 mod report;
 mod screen;
+mod seeds;
 mod study;
 mod trials;
 mod words;

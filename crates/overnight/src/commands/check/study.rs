@@ -9,13 +9,13 @@ use overnight_engine::rehearse::{Bench, RehearseError, Rehearsed, Subject};
 use overnight_engine::sandbox::{Found, SetUpError};
 use overnight_model::event::SegmentFacts;
 use overnight_model::proposal::Contents;
-use overnight_model::spec::{Check as GuardCheck, Spec, Tier};
+use overnight_model::spec::{AgentKind, Check as GuardCheck, Spec, Tier};
 use overnight_model::{Millis, Seed};
 
 use super::interrupt::Interrupt;
 use super::report::{Finding, Level, Report, TrialRow};
 use super::screen::Screen;
-use super::{before, end, nulls, repeats, trials, words};
+use super::{agent, before, end, nulls, repeats, seeds, trials, words};
 use crate::args::{Check, Place};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, Live};
@@ -41,10 +41,12 @@ pub(super) struct Sequence {
     /// How often the tree is measured, where a person said so.
     pub(super) trials: Option<u32>,
     pub(super) sandbox: Option<Tier>,
-    /// What the study began with, where it has a baseline of its own already.
+    /// What the study began with, where it has a measured baseline of its own already.
     pub(super) begun: Option<SegmentFacts>,
-    /// Where the seed is named, and the line that would set it.
-    pub(super) seed: before::SeedLook,
+    /// Whether a model had a part in what tonight would run.
+    pub(super) is_models: bool,
+    /// Where the seed is named or fixed, and the line that would set it.
+    pub(super) seed: seeds::SeedLook,
     pub(super) bench: Option<Bench>,
     interrupt: Interrupt,
 }
@@ -70,10 +72,10 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
         assurance: Some(spec.evaluate.assurance().name()),
         ..Report::default()
     };
-    let begun = match Reader::find(&site.state())? {
-        Some(reader) if reader.summary()?.is_some_and(|found| found.champion.is_some()) => reader.segments()?.pop(),
-        _ => None,
-    };
+    let state = Reader::find(&site.state())?.map(|reader| reader.state()).transpose()?.unwrap_or_default();
+    let is_models = spec.agent.kind != AgentKind::Tuner || state.is_model_written();
+    // Nothing is compared with a segment that was never measured: `run` goes on from the tree as it is there.
+    let begun = if state.begun() { state.segment } else { None };
     let found = subject.find(&keeper, args.sandbox);
     let mut sequence = Sequence {
         report,
@@ -84,7 +86,8 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
         trials: args.trials,
         sandbox: args.sandbox,
         begun,
-        seed: before::SeedLook::default(),
+        is_models,
+        seed: seeds::SeedLook::default(),
         bench: None,
         interrupt,
     };
@@ -119,6 +122,7 @@ impl Sequence {
         before::tree(self, site, &subject);
         before::machine(self)?;
         before::surface(self, &subject);
+        agent::program(self, site);
         self.go_on()?;
         self.screen.live.now("laying out the sandbox");
         let say = |text: &str| self.screen.live.now(&ui::printable(text));

@@ -173,6 +173,14 @@ fn repeated(sequence: &Sequence, found: &Repeats, values: &[(Seed, f64)]) -> Fin
     let named = sequence.seed.named.as_deref();
     let (trials, seeds) = (values.len(), found.seeds);
     match found.chance {
+        Chance::None if let Some(fixed) = &sequence.seed.fixed => {
+            let what = format!(
+                "the same in {trials} trials with {seeds} seeds; the program fixes its own seed ({}): every claim is about \
+                 that one seed",
+                fixed.place
+            );
+            Finding::new("repeats", Level::Warn, what).next(fixed.next.clone())
+        }
         Chance::None => {
             let read = match named {
                 Some(place) => format!("OVERNIGHT_SEED, named in {place}, changes nothing"),
