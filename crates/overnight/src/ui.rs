@@ -40,7 +40,7 @@ pub(crate) fn error(error: &CliError) {
         text += &format!("\ncause: {}", printable(cause));
     }
     if let Some(hint) = &error.hint {
-        text += &format!("\nhint: {hint}");
+        text += &format!("\nhint: {}", printable(hint));
     }
     say(&text);
 }
