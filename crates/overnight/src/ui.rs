@@ -40,15 +40,28 @@ pub(crate) fn error(error: &CliError) {
         text += &format!("\ncause: {}", printable(cause));
     }
     if let Some(hint) = &error.hint {
-        text += &format!("\nhint: {hint}");
+        text += &format!("\nhint: {}", printable(hint));
     }
     say(&text);
 }
 
-/// Foreign text as it may be shown: no escapes, no control characters but line ends and tabs.
+/// Foreign text as it may be shown: no escapes, no control characters but line ends and tabs, and nothing that makes
+/// a terminal show it in another order than it has.
 pub(crate) fn printable(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    let is_kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    text.chars().filter(is_kept).map(|c| if turns(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// The same on one line, where more would pass for words of ours.
+pub(crate) fn one_line(text: &str) -> String {
+    let shown = |c: char| if c.is_control() || turns(c) { char::REPLACEMENT_CHARACTER } else { c };
+    text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { shown(c) }).collect()
+}
+
+/// Whether a character changes the direction of those after it.
+pub(crate) fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A last line that says what is going on right now, on a terminal only.
@@ -148,6 +161,13 @@ impl Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn foreign_text_cannot_command_a_terminal_turn_it_round_or_pass_for_a_line_of_ours() {
+        let text = "a\u{1b}[31mb\r\nc\t\u{202e}d\u{2066}e\u{2069}\u{9b}";
+        assert_eq!(printable(text), "a[31mb\nc\t\u{fffd}d\u{fffd}e\u{fffd}");
+        assert_eq!(one_line(text), "a\u{fffd}[31mb  c \u{fffd}d\u{fffd}e\u{fffd}\u{fffd}");
+    }
 
     #[test]
     fn foreign_text_cannot_move_the_cursor() {

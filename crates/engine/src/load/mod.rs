@@ -33,7 +33,7 @@ use problem::Collector;
 pub use environment::{allowed_environment, home};
 pub(crate) use inputs::is_secret_name;
 pub use problem::{Problem, Problems, render};
-pub use site::{STATE, Site, SiteError, TRIPLET, is_study_name, locate};
+pub use site::{STATE, Site, SiteError, is_study_name, locate, triplet_of, triplets_in};
 
 const DEFAULT_PROGRAM: &str = "program.md";
 

@@ -50,6 +50,7 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
     }
     let slots = session.opened.study.spec().slots;
     let first = session.opened.study.state().next_experiment();
+    let flag = super::study_flag(&session.site);
     let offer = Offer::of_a_person(contents, &args.message);
     let Ended { reason, .. } = session.run(Scope::One, slots, vec![offer], &mut |_, _| None)?;
     let row = Reader::open(&state)?.row(ExperimentId(first.0.max(1)))?;
@@ -57,19 +58,19 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
         (true, Some(row)) => {
             ui::data(&json::line(&json::ExperimentJson::new(&study, row)));
         }
-        (_, row) => summarise(&reason, row.as_ref(), &state),
+        (_, row) => summarise(&reason, row.as_ref(), &state, &flag),
     }
     Ok(exit_of(&reason))
 }
 
-fn summarise(reason: &StopReason, row: Option<&Row>, state: &Path) {
+fn summarise(reason: &StopReason, row: Option<&Row>, state: &Path, flag: &str) {
     if *reason != StopReason::Done {
         ui::say(&ui::printable(&term::stop_sentence(reason)));
         super::say_hint(reason, state);
     }
     match (row, reason) {
-        (Some(row), _) => ui::say(&format!("next       overnight show {}", row.experiment)),
-        (None, StopReason::BaselineFailed { .. }) => ui::say("next       overnight show baseline"),
+        (Some(row), _) => ui::say(&format!("next       overnight show{flag} {}", row.experiment)),
+        (None, StopReason::BaselineFailed { .. }) => ui::say(&format!("next       overnight show{flag} baseline")),
         (None, _) => {}
     }
 }

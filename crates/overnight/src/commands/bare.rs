@@ -1,5 +1,6 @@
 //! `overnight` alone: where things stand, and the next sensible step.
 
+use std::fs;
 use std::path::Path;
 
 use overnight_engine::load::{SiteError, locate};
@@ -61,17 +62,29 @@ impl Next {
 /// No study: either it has to be begun, or git has.
 fn nothing(place: &Place, dir: &Path) -> Outcome<Vec<String>> {
     let shown = dir.display();
+    let mut before = None;
     let (line, what) = match UserRepo::discover(dir) {
         Ok(_) => (format!("no study here: there is no overnight.toml in {shown} or above it"), What::Ours("init")),
         Err(GitError::NotARepository { .. }) => {
             (format!("no study here, and {shown} is not in a git repository: kept edits become commits"), GIT_INIT)
         }
         Err(GitError::NoCommits { .. }) => {
+            let top = dir.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(dir);
+            before = (!has_files(top)).then(|| "write the code that is to become better".to_owned());
             (format!("no study here, and {shown} has no commit yet: the first one is the baseline"), GIT_COMMIT)
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(vec![line, Next { rank: 0, before: None, what }.line(place, None)])
+    Ok(vec![line, Next { rank: 0, before, what }.line(place, None)])
+}
+
+/// Whether there is anything that git could commit: it knows no folders, only files.
+fn has_files(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_name() != ".git").any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => has_files(&entry.path()),
+        _ => true,
+    })
 }
 
 const GIT_INIT: What = What::Git(&["init"]);
@@ -83,6 +96,11 @@ fn one(place: &Place, standing: &Standing) -> Vec<String> {
         (Some(summary), _) => lines.extend(status::results(summary, standing.holder.is_some())),
         (None, Paper::Sound(spec)) => lines.extend(plan(spec)),
         (None, _) => {}
+    }
+    if let (None, Paper::Sound(_), Checked::NotReady { first: Some(first), .. }) =
+        (&standing.summary, &standing.paper, &standing.checked)
+    {
+        lines.push(format!("to mend    {}", printable(first)));
     }
     if let Paper::Problems(problems) = &standing.paper {
         lines.extend([String::new(), problems.to_string(), String::new()]);
@@ -123,6 +141,8 @@ fn describe(standing: &Standing) -> String {
             Checked::Never => "not checked yet".to_owned(),
             Checked::Before => format!("{triplet} was changed since it was checked"),
             Checked::Yes => "checked, ready to run".to_owned(),
+            Checked::NotReady { topic, .. } if topic.is_empty() => "checked, not ready".to_owned(),
+            Checked::NotReady { topic, .. } => format!("checked, not ready: {}", printable(topic)),
             Checked::ByHand => "checked, ready for your ideas".to_owned(),
         },
         _ => status::describe(status::state(summary.as_ref(), holder.as_ref()), holder.as_ref()),
@@ -166,6 +186,7 @@ fn next(standing: &Standing) -> Next {
             Checked::ByHand => {
                 Next { before: Some("edit the surface".to_owned()), ..ours(4, "try --from-worktree -m IDEA") }
             }
+            Checked::NotReady { .. } => Next { before: Some("mend it".to_owned()), ..ours(2, "check") },
             Checked::Never | Checked::Before => ours(3, "check"),
         };
     };

@@ -58,6 +58,14 @@ fn imports(reader: &Reader, summary: Option<&Summary>) -> Outcome<Vec<Imported>>
     Ok(reader.imports()?.into_iter().map(|(_, imported)| imported).collect())
 }
 
+/// What a command needs so that it means this study: nothing, where no other could be meant.
+fn study_flag(site: &Site) -> String {
+    match locate(&site.dir, None) {
+        Ok(found) if found.study == site.study => String::new(),
+        _ => format!(" --study {}", site.study),
+    }
+}
+
 /// Says what a baseline that failed may be missing.
 fn say_hint(reason: &StopReason, state: &std::path::Path) {
     if let StopReason::BaselineFailed { .. } = reason

@@ -47,12 +47,13 @@ pub(crate) fn rebase(place: &Place, args: &Rebase) -> Outcome<Exit> {
     session.say(term::tier_line(session.opened.found.tier));
     let slots = args.slots.unwrap_or(session.opened.study.spec().slots);
     let (study, state) = (session.site.study.clone(), session.site.state());
+    let flag = super::study_flag(&session.site);
     let scope = Scope::Loop { experiments: Some(0) };
     let Ended { reason, summary, .. } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
     say_end(&reason, summary.as_ref(), &state);
     ui::say(&match exit_of(&reason) {
-        Exit::Done => format!("next       overnight run · git log overnight/{study}"),
-        _ => "next       overnight show baseline, mend what broke, then overnight rebase".to_owned(),
+        Exit::Done => format!("next       overnight run{flag} · git log overnight/{study}"),
+        _ => format!("next       overnight show{flag} baseline, mend what broke, then overnight rebase{flag}"),
     });
     Ok(exit_of(&reason))
 }

@@ -49,12 +49,12 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     for line in term::separation(spec, session.opened.found.tier) {
         session.say(line);
     }
-    let (study, state) = (study.clone(), session.site.state());
+    let (site, state) = (session.site.clone(), session.site.state());
     let scope = Scope::Loop { experiments: args.experiments };
     let Ended { reason, summary, .. } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
     say_end(&reason, summary.as_ref(), &state);
     let begun = summary.is_some_and(|summary| summary.champion.is_some());
-    ui::say(&next(&reason, &study, begun));
+    ui::say(&format!("next       {}", next(&reason, &site.study, &super::study_flag(&site), begun)));
     Ok(exit_of(&reason))
 }
 
@@ -99,21 +99,20 @@ pub(super) fn refuse_weak_tier(
 }
 
 /// The next sensible step.
-fn next(reason: &StopReason, study: &str, begun: bool) -> String {
+fn next(reason: &StopReason, study: &str, flag: &str, begun: bool) -> String {
     match reason {
-        StopReason::BaselineFailed { .. } => "next       overnight show baseline".to_owned(),
+        StopReason::BaselineFailed { .. } => format!("overnight show{flag} baseline"),
         StopReason::ChampionFailed { .. } => {
-            "next       overnight show champion, mend what broke, then overnight run".to_owned()
+            format!("overnight show{flag} champion, mend what broke, then overnight run{flag}")
         }
         StopReason::FailedAttempts { .. } => {
-            "next       overnight log, then overnight show N for what the agent said".to_owned()
+            format!("overnight log{flag}, then overnight show{flag} N for what the agent said")
         }
         StopReason::NothingToTry { .. } => {
-            "next       name a surface with numbers to tune, or an agent of your own: [agent] use = \"command\""
-                .to_owned()
+            "name a surface with numbers to tune, or an agent of your own: [agent] use = \"command\"".to_owned()
         }
-        _ if !begun => "next       overnight run".to_owned(),
-        _ => format!("next       git log overnight/{study} · overnight log · overnight show champion"),
+        _ if !begun => format!("overnight run{flag}"),
+        _ => format!("git log overnight/{study} · overnight log{flag} · overnight show{flag} champion"),
     }
 }
 
@@ -159,6 +158,7 @@ fn detach(site: &Site, args: &Run) -> Outcome<Exit> {
         std::thread::sleep(DETACH_POLL);
     }
     ui::say(&format!("running in the background as process {pid}; its lines go to {}", path.display()));
-    ui::say(&format!("see it with `overnight status`, stop it with `kill {pid}`"));
+    let flag = super::study_flag(site);
+    ui::say(&format!("see it with `overnight status{flag}`, stop it with `kill {pid}`"));
     Ok(Exit::Done)
 }

@@ -33,12 +33,17 @@ pub(super) enum Paper {
 }
 
 /// Whether `overnight check` went through with this very triplet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Checked {
     Never,
     /// It did, and the triplet has been changed since.
     Before,
     Yes,
+    /// It found what would spoil the night, and what to do about it.
+    NotReady {
+        topic: String,
+        first: Option<String>,
+    },
     /// It did, and found nothing for the tuner to change: a person has the ideas.
     ByHand,
 }
@@ -73,19 +78,27 @@ impl Standing {
     }
 }
 
-/// `check` leaves a note of the triplet that it went through with.
+/// `check` leaves a note of the triplet that it looked at, and of what it found.
 fn checked(site: &Site, text: &str) -> Checked {
     let note = fs::read(site.state().join("check.json")).unwrap_or_default();
     let note: serde_json::Value = serde_json::from_slice(&note).unwrap_or_default();
-    match (note["complete"].as_bool(), note["triplet"].as_str()) {
-        (Some(true), Some(triplet)) if triplet == BlobId::of(text.as_bytes()).0 => {
-            if note["nothing_to_tune"] == true {
-                Checked::ByHand
-            } else {
-                Checked::Yes
-            }
+    let is_complete = note["complete"] == true;
+    // A check that failed half-way has found something; one that a person stopped has not.
+    let findings = note["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    let of_level = |level: &str| findings.iter().find(|finding| finding["level"] == level);
+    let worst = of_level("fail").or_else(|| of_level("refused"));
+    let is_same = match note["triplet"].as_str() {
+        Some(triplet) if is_complete || worst.is_some() => triplet == BlobId::of(text.as_bytes()).0,
+        _ => return Checked::Never,
+    };
+    let word = |value: &serde_json::Value| value.as_str().map(ToOwned::to_owned);
+    match worst {
+        _ if !is_same => Checked::Before,
+        Some(worst) => {
+            Checked::NotReady { topic: word(&worst["topic"]).unwrap_or_default(), first: word(&note["first"]) }
         }
-        (Some(true), Some(_)) => Checked::Before,
-        _ => Checked::Never,
+        None if note["ready"] == false => Checked::NotReady { topic: String::new(), first: word(&note["first"]) },
+        None if note["nothing_to_tune"] == true => Checked::ByHand,
+        None => Checked::Yes,
     }
 }

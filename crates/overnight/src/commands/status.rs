@@ -24,7 +24,7 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     let mut lines = vec![format!("study      {} · {}", site.study, describe(state, holder.as_ref()))];
     let Some(summary) = summary else {
         lines.extend(imported);
-        lines.push("next       overnight run".to_owned());
+        lines.push(format!("next       overnight run{}", super::study_flag(&site)));
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };

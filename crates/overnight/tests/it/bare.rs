@@ -22,12 +22,19 @@ fn checked(repo: &Repo, study: &str, triplet: &str) {
 #[test]
 fn a_folder_without_git_without_commits_and_without_a_triplet() {
     let repo = Repo::empty();
+    fs::create_dir(repo.dir().join("src")).unwrap();
+    insta::assert_snapshot!(bare(&repo), @"
+    no study here, and [TEMP]/repo has no commit yet: the first one is the baseline
+    next       write the code that is to become better, then git add -A && git commit -m baseline
+    --- exit code 0
+    ");
+    repo.write("src/a", "1\n");
     insta::assert_snapshot!(bare(&repo), @"
     no study here, and [TEMP]/repo has no commit yet: the first one is the baseline
     next       git add -A && git commit -m baseline
     --- exit code 0
     ");
-    repo.write("a", "1\n").commit("one");
+    repo.commit("one");
     insta::assert_snapshot!(bare(&repo), @"
     no study here: there is no overnight.toml in [TEMP]/repo or above it
     next       overnight init
@@ -96,6 +103,45 @@ fn a_study_from_its_triplet_to_its_result() {
     next       overnight show champion
     --- exit code 0
     ");
+}
+
+#[test]
+fn a_check_that_found_it_not_ready_is_not_called_ready() {
+    let repo = Repo::scored_by("exit 3");
+    repo.overnight(&["check"]).ended(2).says("not ready");
+    let ran =
+        bare(&repo).says("study      main · checked, not ready: ").says("next       mend it, then overnight check");
+    assert!(!ran.stdout.contains("ready to run"), "{ran}");
+    // One that went through, and refuses the night.
+    let hash = overnight_model::BlobId::of(repo.read("overnight.toml").as_bytes()).0;
+    let findings = r#"[{"topic":"noise","level":"warn"},{"topic":"sandbox","level":"refused"}]"#;
+    let note = format!(
+        "{{\"complete\":true,\"ready\":false,\"triplet\":\"{hash}\",\"findings\":{findings},\"first\":\"allow it\"}}"
+    );
+    repo.write(".overnight/main/check.json", &note);
+    insta::assert_snapshot!(bare(&repo), @"
+    study      main · checked, not ready: sandbox
+    surface    knobs.py
+    metric     loss · lower is better
+    budget     10s · agent tuner
+    to mend    allow it
+    next       mend it, then overnight check
+    --- exit code 0
+    ");
+    repo.triplet("[limits]\nwall = \"8h\"");
+    bare(&repo).says("overnight.toml was changed since it was checked");
+}
+
+#[test]
+fn a_folder_of_that_name_with_other_files_in_it_holds_no_study() {
+    let repo = Repo::empty();
+    repo.write("overnight/settings.toml", "debug = true\n").write("overnight/__init__.py", "");
+    repo.write("bench.py", "import work\nprint(f'time_ms: {work.X}')\n")
+        .write("work.py", "X = 1\n")
+        .commit("a package");
+    bare(&repo).says("no study here").says("next       overnight init");
+    repo.ok(&["init", "--yes"]).says("wrote       overnight.toml");
+    bare(&repo).says("study      main");
 }
 
 #[test]

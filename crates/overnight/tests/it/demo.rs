@@ -59,11 +59,14 @@ impl Demo {
         wanted.sort_unstable();
         let verdicts: Vec<_> = found.iter().map(|(name, (verdict, _))| (name.as_str(), verdict.as_str())).collect();
         assert_eq!(verdicts, wanted, "{whose} on {tier}\n{}", self.screen);
+        let kept = self.rows().iter().filter(|row| row["verdict"] == "kept").count();
+        let luck = format!(" · held and kept: {kept}");
         let said = [
             "it said 0, the scorer measured 8",
             "the child it had started is gone too",
             "ran none of it: model.json is not JSON",
-            "single runs that beat the champion: ",
+            "luck       first runs that beat the champion: ",
+            &luck,
             "gain       ",
             "overnight/main at ",
             &format!("trust: separated · sandbox {tier}"),
@@ -113,6 +116,7 @@ fn a_demo_on_landlock_says_what_it_could_not_enforce() {
 fn without_a_sandbox_the_search_for_labels_is_not_run_because_it_would_win() {
     let demo = Demo::run(Repo::empty(), &["--sandbox", "none"]);
     demo.assert_refused("none");
+    assert!(!demo.screen.stderr.contains("only it can see"), "{}", demo.screen);
     for said in ["a search for the labels is not run: nothing", "not held   candidates run as you"] {
         assert!(demo.screen.stderr.contains(said), "`{said}`\n{}", demo.screen);
     }

@@ -10,12 +10,13 @@ use overnight_model::judge::Estimate;
 use overnight_model::spec::Tier;
 use overnight_model::study::Row;
 use overnight_model::units::short_number;
-use overnight_model::{ExperimentId, Reason, Verdict, What};
+use overnight_model::{ExperimentId, Verdict};
 
 use super::folder::Folder;
+use super::luck::Luck;
 use super::villains::{self, Villain};
 use crate::commands::session::Ended;
-use crate::error::Outcome;
+use crate::error::{Exit, Outcome};
 use crate::ui::printable;
 use crate::views::term;
 
@@ -25,15 +26,13 @@ pub(crate) fn screen(
     found: &Found,
     ended: &Ended,
     not_run: &[Villain],
-) -> Outcome<Vec<String>> {
+) -> Outcome<(Vec<String>, Exit)> {
     let reader = Reader::open(state)?;
     let mut rows = Vec::new();
     reader.each_row(ExperimentId(1), |row| rows.push(row))?;
-    let mut reasons = Vec::new();
+    let mut luck = Luck::default();
     reader.each_event(|stored| {
-        if let What::Judged(judged) = stored.event.what {
-            reasons.push(judged.reason);
-        }
+        luck.see(&stored.event);
         Ok(())
     })?;
     let mut lines = Vec::new();
@@ -42,13 +41,18 @@ pub(crate) fn screen(
         lines.push(format!("gain       {}", gain(ended.gain)));
         lines.push(format!("so far     {}", term::counts(summary)));
     }
-    let (once, again) = luck(&reasons);
-    lines.push(format!("luck       single runs that beat the champion: {once} · did so again: {again}"));
+    let [beat, again, kept] = luck.counts();
+    lines.push(format!(
+        "luck       first runs that beat the champion: {beat} · run again: {again} · held and kept: {kept}"
+    ));
     lines.extend(villain_lines(state, folder, &rows, not_run));
     if let Some(summary) = &ended.summary {
         lines.push(term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
     }
     lines.extend(not_enforced(found));
+    let through = villains::got_through(&rows, folder);
+    lines
+        .extend(through.iter().map(|name| format!("failed     {name} got through: what this demo shows did not hold")));
     lines.push(format!("folder     {}", folder.path().display()));
     let champion = ended.summary.as_ref().and_then(|summary| summary.champion.as_ref());
     let kept = ended.summary.as_ref().map_or(0, |summary| summary.kept);
@@ -58,7 +62,7 @@ pub(crate) fn screen(
     }
     let villain = villains::all().iter().find_map(|villain| villain.row(&rows)).map(|row| row.experiment);
     lines.extend(next(folder, found.tier, villain));
-    Ok(lines)
+    Ok((lines, if through.is_empty() { Exit::Done } else { Exit::Fault }))
 }
 
 /// What to type to go on where it stopped.
@@ -70,28 +74,18 @@ fn gain(gain: Option<Estimate>) -> String {
     match gain {
         None => "none: nothing was better than the baseline whenever it was run".to_owned(),
         Some(Estimate { gain, high, .. }) => {
-            let number = match high.map(|high| high - gain).filter(|half| *half > 0.0) {
-                None => short_number(gain),
+            match high.map(|high| high - gain).filter(|half| *half > 0.0) {
+                None => format!("{} over the baseline", short_number(gain)),
                 // No more digits than the uncertainty leaves a meaning.
                 Some(half) => {
                     let digits = (1.0 - half.log10().floor()).clamp(0.0, 9.0) as usize;
-                    format!("{gain:.digits$} ± {half:.digits$} (95 %)")
+                    format!(
+                        "{gain:.digits$} ± {half:.digits$} (95 %) over the baseline, without the runs that chose it"
+                    )
                 }
-            };
-            format!("{number} over the baseline, measured again after the choice")
+            }
         }
     }
-}
-
-/// How many experiments beat the champion of their time in their first run, and how many of these when run again.
-fn luck(reasons: &[Reason]) -> (usize, usize) {
-    let once = reasons.iter().filter(|reason| match reason {
-        Reason::Better { .. } | Reason::WithinNoise { .. } | Reason::BelowMinGain { .. } => true,
-        Reason::NotConfirmed { first, .. } => *first > 0.0,
-        _ => false,
-    });
-    let again = reasons.iter().filter(|reason| matches!(reason, Reason::Better { .. }));
-    (once.count(), again.count())
 }
 
 fn villain_lines(state: &Path, folder: &Folder, rows: &[Row], not_run: &[Villain]) -> Vec<String> {
@@ -168,22 +162,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn luck_counts_first_runs_and_those_that_did_it_again() {
-        let reasons = [
-            Reason::Measured { trials: 3 },
-            Reason::Better { gain: 0.1, bound: 0.01, trials: 3 },
-            Reason::WithinNoise { gain: 0.005, bound: 0.01 },
-            Reason::NotConfirmed { first: 0.02, second: -0.01, bound: 0.01 },
-            Reason::NotBetter { gain: -0.1 },
-            Reason::SameAsChampion,
-        ];
-        assert_eq!(luck(&reasons), (3, 1));
-    }
-
-    #[test]
     fn a_study_without_a_keep_claims_no_gain() {
         assert!(gain(None).starts_with("none"));
         let found = gain(Some(Estimate { gain: 0.5, low: Some(0.4), high: Some(0.6) }));
-        assert!(found.starts_with("0.50 ± 0.10 (95 %)"), "{found}");
+        assert!(found.starts_with("0.50 ± 0.10 (95 %) over the baseline, without"), "{found}");
     }
 }

@@ -5,6 +5,7 @@
 
 mod ending;
 mod folder;
+mod luck;
 mod villains;
 
 use std::path::PathBuf;
@@ -75,10 +76,9 @@ pub(crate) fn demo(args: &Demo) -> Outcome<Exit> {
     ui::say("");
     match ended.reason {
         StopReason::NightWall | StopReason::Done | StopReason::NothingToTry { .. } => {
-            for line in ending::screen(&state, &folder, &found, &ended, &not_run)? {
-                ui::say(&line);
-            }
-            Ok(Exit::Done)
+            let (lines, exit) = ending::screen(&state, &folder, &found, &ended, &not_run)?;
+            lines.iter().for_each(|line| ui::say(line));
+            Ok(exit)
         }
         reason => {
             ui::say(&ui::printable(&term::stop_sentence(&reason)));
@@ -100,11 +100,15 @@ fn judged_villain(event: &Event, state: &State) -> Option<overnight_model::Exper
 fn introduce(session: &Session, folder: &Folder, (villains, not_run): (usize, &[Villain]), quick: bool) {
     let spec = session.opened.study.spec();
     let tier = session.opened.found.tier;
+    let seen = match tier {
+        Tier::None => "train.py is not given, and could find on this tier",
+        Tier::Landlock | Tier::Standard | Tier::Strong => "only it can see",
+    };
     let length = if quick { String::new() } else { format!(", in about {WALL}") };
     for line in [
         format!("study      in {}", folder.path().display()),
         format!("train.py   trains a language model of bytes for {}: all that may change", spec.evaluate.budget),
-        format!("score.py   measures {} apart, on text that only it can see: locked", spec.metric.name),
+        format!("score.py   measures {} apart, on text that {seen}: locked", spec.metric.name),
         format!("playing    the tuner, without a model or a network{length}"),
         format!("           {villains} villains, each of which has to fail"),
         term::tier_line(tier).to_owned(),

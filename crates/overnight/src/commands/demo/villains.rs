@@ -38,6 +38,18 @@ enum Trick {
     Endless,
 }
 
+impl Trick {
+    /// How it ends where everything holds.
+    fn end(self) -> Verdict {
+        match self {
+            Trick::Luck | Trick::Claim => Verdict::Discarded,
+            Trick::Labels => Verdict::Crashed,
+            Trick::Code => Verdict::InvalidMetric,
+            Trick::Endless => Verdict::TimedOut,
+        }
+    }
+}
+
 pub(crate) fn all() -> Vec<Villain> {
     let villain = |name, trick, needs, source| Villain { name, trick, needs, source };
     vec![
@@ -68,6 +80,15 @@ impl Villain {
         rows.iter().find(|row| row.agent == AGENT && row.description == self.description())
     }
 
+    /// What there is to say where it did not fail in the way that was prepared for it: no more than is known.
+    fn unexpected(&self, verdict: Verdict, reason: &str) -> Option<String> {
+        match verdict {
+            Verdict::Kept => Some(format!("it got through: {reason}")),
+            verdict if verdict != self.trick.end() => Some(reason.to_owned()),
+            _ => None,
+        }
+    }
+
     fn description(&self) -> String {
         format!("villain: {}", self.name)
     }
@@ -92,8 +113,8 @@ pub(crate) fn came_to(state: &Path, experiment: ExperimentId, folder: &Folder) -
         _ => None,
     });
     let reason = row.reason.clone().unwrap_or_default();
-    if row.verdict? == Verdict::Kept {
-        return Some(format!("it got through: {reason}"));
+    if let Some(words) = villain.unexpected(row.verdict?, &reason) {
+        return Some(words);
     }
     let number = |value: Option<f64>| value.map_or_else(|| "nothing".to_owned(), short_number);
     Some(match (villain.trick, last) {
@@ -115,9 +136,70 @@ pub(crate) fn came_to(state: &Path, experiment: ExperimentId, folder: &Folder) -
     })
 }
 
+/// The villains that got what they wanted: a place on the branch, or a process that outlives its trial.
+pub(crate) fn got_through(rows: &[Row], folder: &Folder) -> Vec<&'static str> {
+    winners(rows, !survivors(folder.mark()).is_empty())
+}
+
+fn winners(rows: &[Row], outlived: bool) -> Vec<&'static str> {
+    let all = all().into_iter().filter(|villain| {
+        let Some(row) = villain.row(rows) else { return false };
+        row.verdict == Some(Verdict::Kept) || (outlived && matches!(villain.trick, Trick::Endless))
+    });
+    all.map(|villain| villain.name).collect()
+}
+
 /// The last thing it said.
 fn last_line(reader: &Reader, measurement: &Measurement) -> Option<String> {
     let output = reader.blob(&measurement.output.as_ref()?.blob).ok()??;
     let text = String::from_utf8_lossy(&output).into_owned();
     text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use overnight_model::Timestamp;
+
+    use super::*;
+
+    fn row(villain: &Villain, verdict: Verdict) -> Row {
+        Row {
+            experiment: ExperimentId(1),
+            segment: 1,
+            parent: None,
+            commit: None,
+            agent: AGENT.to_owned(),
+            description: villain.description(),
+            verdict: Some(verdict),
+            reason: None,
+            metric: None,
+            gain: None,
+            gain_low: None,
+            gain_high: None,
+            trials: 1,
+            seconds: None,
+            started_at: Timestamp(0),
+        }
+    }
+
+    #[test]
+    fn a_villain_that_is_kept_or_outlives_its_trial_got_through() {
+        let ends: Vec<Row> = all().iter().map(|villain| row(villain, villain.trick.end())).collect();
+        assert_eq!(winners(&ends, false), Vec::<&str>::new());
+        assert_eq!(winners(&ends, true), ["a run that never ends"]);
+        for villain in all() {
+            assert_eq!(winners(&[row(&villain, Verdict::Kept)], false), [villain.name]);
+        }
+        assert_eq!(winners(&[], true), Vec::<&str>::new(), "it was not run");
+    }
+
+    #[test]
+    fn no_more_is_said_of_a_villain_than_its_verdict_shows() {
+        for villain in all() {
+            let words = |verdict| villain.unexpected(verdict, "why");
+            assert_eq!(words(villain.trick.end()), None);
+            assert_eq!(words(Verdict::EngineError).as_deref(), Some("why"));
+            assert_eq!(words(Verdict::Kept).as_deref(), Some("it got through: why"));
+        }
+    }
 }

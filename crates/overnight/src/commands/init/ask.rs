@@ -43,10 +43,10 @@ pub(super) fn agrees(question: &str) -> Result<bool, Gone> {
 
 fn required(proposal: &mut Proposal, key: Key, question: &str, guess: &str) -> Result<String, Gone> {
     if let Some(reason) = proposal.reason(key).filter(|_| !guess.is_empty()) {
-        ui::say(&format!("  {}: {}", key.name(), ui::printable(reason)));
+        ui::say(&format!("  {}: {}", key.name(), ui::one_line(reason)));
     }
     loop {
-        let shown = if guess.is_empty() { String::new() } else { format!("[{}] ", ui::printable(guess)) };
+        let shown = if guess.is_empty() { String::new() } else { format!("[{}] ", ui::one_line(guess)) };
         let given = answer(&format!("{question} {shown}"))?;
         match (given.is_empty(), guess.is_empty()) {
             (false, _) => {

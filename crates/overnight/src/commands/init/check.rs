@@ -6,8 +6,14 @@ use overnight_model::spec::Spec;
 
 use super::look::{Look, word};
 use super::proposal::{Key, Proposal};
-use super::{Init, kinds};
+use super::{Init, kinds, reach};
 use crate::error::{CliError, Outcome};
+
+/// What a library without a benchmark needs.
+const FIRST: &str = "write a script that prints a line such as `time_ms: 12.3` (bench.py, bench.mjs or \
+                     examples/bench.rs), commit it, and run `overnight init` again; or ";
+/// More files than this are not weighed for an example.
+const MOST_WEIGHED: usize = 300;
 
 /// A proposal that is a triplet as it stands.
 pub(super) fn checked(look: &Look, site: &Site, mut proposal: Proposal, args: &Init) -> Outcome<Proposal> {
@@ -43,20 +49,23 @@ pub(super) fn drop_refused_inputs(look: &Look, site: &Site, proposal: &mut Propo
 fn unknown_error(look: &Look, proposal: &Proposal, unknown: &[Key], args: &Init) -> CliError {
     let names: Vec<&str> = unknown.iter().map(|key| key.name()).collect();
     let example = |key: &Key| match key {
-        Key::Surface => "--surface train.py",
-        Key::Metric => "--metric val_loss",
-        Key::Goal => "--goal min",
-        _ => "--run \"python3 train.py\"",
+        Key::Surface => format!("--surface {}", editable(look).map_or_else(|| "FILE".to_owned(), word)),
+        Key::Metric => "--metric val_loss".to_owned(),
+        Key::Goal => "--goal min".to_owned(),
+        _ => "--run \"python3 train.py\"".to_owned(),
     };
     // What was said stays said: the line is there to be copied.
-    let flags: Vec<String> = args.said().into_iter().chain(unknown.iter().map(|key| example(key).to_owned())).collect();
+    let flags: Vec<String> = args.said().into_iter().chain(unknown.iter().map(example)).collect();
     if look.tracked().is_empty() {
         let hint = "add the files with `git add`, commit them, and run `overnight init` again";
         return CliError::usage(format!("git has no files in {}", look.dir.display())).hint(hint);
     }
-    let message = match proposal.run.is_empty() {
-        true => format!("nothing in {} looks like a benchmark or prints a number", look.dir.display()),
-        false => format!("could not guess {}", names.join(" and ")),
+    let message = match (proposal.run.is_empty(), unknown, proposal.sources.first()) {
+        (true, ..) => format!("nothing in {} looks like a benchmark or prints a number", look.dir.display()),
+        (false, [Key::Surface], Some(path)) => {
+            format!("could not guess surface: {path} gives the number, and nothing that it uses can be edited")
+        }
+        (false, ..) => format!("could not guess {}", names.join(" and ")),
     };
     if proposal.run.is_empty()
         && let Some((path, name)) = kinds::not_yet_tracked(look)
@@ -66,7 +75,16 @@ fn unknown_error(look: &Look, proposal: &Proposal, unknown: &[Key], args: &Init)
         return CliError::usage(message).hint(format!("`{add}`, then `overnight init` again"));
     }
     let elsewhere = if look.folder.is_empty() { "" } else { ", or look from the top of the repository with -C" };
-    CliError::usage(message).hint(format!("say it: overnight init {}{elsewhere}", flags.join(" ")))
+    let first = if proposal.run.is_empty() { FIRST } else { "" };
+    CliError::usage(message).hint(format!("{first}say it: overnight init {}{elsewhere}", flags.join(" ")))
+}
+
+/// A file of the repository that somebody might mean: the longest program that measures nothing.
+fn editable(look: &Look) -> Option<&str> {
+    let is_likely = |path: &&String| reach::is_program(path) && reach::is_plain(path) && !reach::measures(path);
+    let near = look.tracked().iter().filter(is_likely).take(MOST_WEIGHED);
+    let length = |path: &&String| std::fs::symlink_metadata(look.dir.join(path)).map_or(0, |found| found.len());
+    near.max_by_key(length).map(String::as_str)
 }
 
 pub(super) fn parse(look: &Look, site: &Site, text: &str) -> Result<Spec, Problems> {

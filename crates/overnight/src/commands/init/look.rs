@@ -10,7 +10,7 @@ use std::rc::Rc;
 use overnight_engine::load;
 use overnight_engine::workspace::{FileKind, GitError, UserRepo};
 
-use crate::error::{CliError, Outcome};
+use crate::error::{CliError, Exit, Outcome};
 
 /// Longer than any benchmark that a person wrote; of a longer one the beginning is read.
 const LONGEST: u64 = 256 * 1024;
@@ -24,6 +24,8 @@ pub(super) struct Look {
     /// The same, within the repository; empty at the top.
     pub(super) folder: String,
     pub(super) home: Option<PathBuf>,
+    /// The real path of the checkout.
+    top: PathBuf,
     tracked: Vec<String>,
     texts: RefCell<HashMap<String, Option<Rc<str>>>>,
 }
@@ -47,7 +49,8 @@ impl Look {
         tracked.sort_unstable();
         let folder = folder.to_string_lossy().into_owned();
         let dir = dir.to_owned();
-        Ok(Look { dir, folder, home: load::home(), tracked, texts: RefCell::default() })
+        let top = user.workdir().canonicalize().unwrap_or_else(|_| user.workdir().to_owned());
+        Ok(Look { top, dir, folder, home: load::home(), tracked, texts: RefCell::default() })
     }
 
     pub(super) fn tracked(&self) -> &[String] {
@@ -78,9 +81,26 @@ impl Look {
         if self.texts.borrow().len() >= MOST_FILES {
             return None;
         }
-        let text = read(&self.dir.join(path)).map(Rc::from);
+        let text = Some(self.dir.join(path)).filter(|path| self.is_inside(path)).and_then(|path| read(&path));
+        let text = text.map(Rc::from);
         self.texts.borrow_mut().insert(path.to_owned(), text.clone());
         text
+    }
+
+    /// Whether the folder of a path is a folder of the checkout, and not one elsewhere that a link leads to. Of
+    /// folders that are not there yet, the one that they would be made in.
+    pub(super) fn is_inside(&self, path: &Path) -> bool {
+        let there = path.ancestors().skip(1).find(|folder| fs::symlink_metadata(folder).is_ok());
+        there.and_then(|folder| folder.canonicalize().ok()).is_some_and(|folder| folder.starts_with(&self.top))
+    }
+
+    /// Nothing is written out of the checkout.
+    pub(super) fn refuse_outside(&self, path: &Path) -> Outcome<()> {
+        if self.is_inside(path) {
+            return Ok(());
+        }
+        let message = format!("{} would not be in {}: a link leads out of it", path.display(), self.top.display());
+        Err(CliError::new(Exit::Refused, message).hint("put a folder in the place of the link"))
     }
 
     /// Whether something lies in the checkout that git does not bring along.

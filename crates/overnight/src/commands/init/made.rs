@@ -39,7 +39,8 @@ fn package_of(path: &str) -> &str {
 /// The files of a folder that look like sources and that git does not have. Folders are left alone: environments and
 /// caches are folders.
 fn untracked_sources(look: &Look, folder: &str) -> Vec<String> {
-    let entries = fs::read_dir(look.dir.join(folder)).into_iter().flatten().flatten();
+    let there = Some(look.dir.join(folder)).filter(|there| look.is_inside(&there.join("any")));
+    let entries = there.into_iter().flat_map(fs::read_dir).flatten().flatten();
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let paths = files.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;

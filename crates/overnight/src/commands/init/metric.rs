@@ -26,6 +26,7 @@ const UNITS: [&str; 15] = [
     "s", "sec", "secs", "second", "seconds", "ms", "us", "µs", "ns", "min", "minute", "h", "hour", "millisecond",
     "nanosecond",
 ];
+const FAULTS: [&str; 7] = ["error", "errors", "err", "failure", "failures", "fault", "faults"];
 /// What stands beside the number that matters and is seldom it.
 #[rustfmt::skip]
 const BESIDE: &[&str] = &[
@@ -95,6 +96,14 @@ pub(super) fn goal_of(name: &str) -> Option<Goal> {
             (false, true) => return Some(Goal::Max),
             _ => {}
         }
+    }
+    // A rate of errors is bad; one of what becomes of errors is not.
+    if let [before @ .., last, rate] = words.as_slice()
+        && rate == "rate"
+        && !SMALLER.contains(&last.as_str())
+        && before.iter().any(|word| FAULTS.contains(&word.as_str()))
+    {
+        return Some(Goal::Max);
     }
     words.iter().rev().find_map(|word| match word.as_str() {
         word if SMALLER.contains(&word) => Some(Goal::Min),
@@ -269,10 +278,29 @@ mod tests {
 
     #[test]
     fn names_say_which_way_is_better() {
-        for name in ["val_loss", "ms_per_step", "error_rate", "wall_s", "p99_latency", "ns_per_iter", "peak_mb"] {
+        for name in [
+            "val_loss",
+            "ms_per_step",
+            "error_rate",
+            "wall_s",
+            "p99_latency",
+            "ns_per_iter",
+            "peak_mb",
+            "cache_miss_rate",
+        ] {
             assert_eq!(goal_of(name), Some(Goal::Min), "{name}");
         }
-        for name in ["val_acc", "tokens_per_second", "opsPerSec", "win_rate", "score", "ops_per_s"] {
+        for name in [
+            "val_acc",
+            "tokens_per_second",
+            "opsPerSec",
+            "win_rate",
+            "score",
+            "ops_per_s",
+            "error_free_rate",
+            "errorRecoveryRate",
+            "error_score",
+        ] {
             assert_eq!(goal_of(name), Some(Goal::Max), "{name}");
         }
         assert_eq!(goal_of("ratio"), None);

@@ -113,7 +113,7 @@ pub(crate) fn init(place: &Place, args: &Init) -> Outcome<Exit> {
         );
         return Ok(Exit::Usage);
     }
-    put(&place, &proposal)?;
+    put(&place, &look, &proposal)?;
     if let Some(file) = &args.agent_doc {
         agent_doc::give(&place, file, &look)?;
     }
@@ -129,18 +129,18 @@ fn tell(chosen: &Proposal, others: &[Proposal], asks: bool) {
         }
         return;
     }
-    ui::say(&format!("recognised  {}", ui::printable(&chosen.what)));
+    ui::say(&format!("recognised  {}", ui::one_line(&chosen.what)));
     // Most things that are run are scripts in the end; that is no second finding.
     let is_news = |other: &&Proposal| other.kind != chosen.kind && other.kind != "script";
     for other in others.iter().filter(is_news) {
-        ui::say(&format!("also        {} (--as {})", ui::printable(&other.what), other.kind));
+        ui::say(&format!("also        {} (--as {})", ui::one_line(&other.what), other.kind));
     }
     if asks {
         return;
     }
     for (key, reason) in &chosen.why {
-        let value = ui::printable(&chosen.value(*key));
-        ui::say(&format!("  {:<9} {value} ({})", key.name(), ui::printable(reason)));
+        let value = ui::one_line(&chosen.value(*key));
+        ui::say(&format!("  {:<9} {value} ({})", key.name(), ui::one_line(reason)));
     }
 }
 
@@ -171,8 +171,9 @@ fn talk(look: &Look, site: &Site, mut proposal: Proposal) -> Outcome<Option<Prop
 }
 
 /// Writes the triplet, and a program where there is none.
-fn put(place: &place::Found, proposal: &Proposal) -> Outcome<()> {
+fn put(place: &place::Found, look: &Look, proposal: &Proposal) -> Outcome<()> {
     let site = &place.site;
+    look.refuse_outside(&site.triplet)?;
     if !write::new_file(&site.triplet, &proposal.text())? {
         return Err(place.taken());
     }
@@ -200,7 +201,7 @@ fn next(place: &place::Found, look: &Look, proposal: &Proposal) {
         true if can_tune => ui::say(&format!("next        overnight check{study} · overnight run{study}")),
         true => ui::say(&format!("next        overnight check{study} · overnight try{study} --from-worktree -m IDEA")),
         false => {
-            let make = proposal.to_make();
+            let make = ui::one_line(&proposal.to_make());
             ui::say(&format!("next        {make} and take the # away from `inputs`, then overnight check{study}"));
         }
     }

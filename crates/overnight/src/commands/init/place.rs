@@ -1,14 +1,10 @@
 //! Where the new triplet goes: beside the studies that are there, else in the folder that was named.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use overnight_engine::load::{Site, SiteError, TRIPLET, is_study_name};
+use overnight_engine::load::{Site, SiteError, is_study_name, triplet_of, triplets_in};
 
 use crate::error::{CliError, Exit, Outcome};
-
-/// The folder of triplets where a repository holds several.
-const TRIPLETS: &str = "overnight";
 
 /// The study to be.
 pub(super) struct Found {
@@ -25,15 +21,15 @@ pub(super) fn find(dir: &Path, study: Option<&str>) -> Outcome<Found> {
     }
     // Not beyond the repository: what lies beside it is somebody else's.
     let inside = start.ancestors().position(|folder| folder.join(".git").exists()).map_or(1, |top| top + 1);
-    let with_studies = start.ancestors().take(inside).find(|folder| !studies(folder).is_empty());
+    let with_studies = start.ancestors().take(inside).find(|folder| !triplets_in(folder).is_empty());
     let dir = with_studies.unwrap_or(&start).to_owned();
-    let known = studies(&dir);
+    let known: Vec<String> = triplets_in(&dir).into_iter().collect();
     let name = match (study, known.as_slice()) {
         (Some(name), _) => name.to_owned(),
         (None, [only]) => only.clone(),
         (None, _) => "main".to_owned(),
     };
-    let triplet = triplet(&dir, &name);
+    let triplet = triplet_of(&dir, &name);
     Ok(Found { site: Site { dir, study: name, triplet }, known, named: study.is_some() })
 }
 
@@ -54,24 +50,4 @@ impl Found {
         let message = format!("there are several studies here: {}", self.known.join(", "));
         nameless.then(|| CliError::usage(message).hint("give the new one a name: --study NAME"))
     }
-}
-
-fn triplet(dir: &Path, name: &str) -> PathBuf {
-    let own = dir.join(TRIPLETS).join(format!("{name}.toml"));
-    if name == "main" && !own.exists() { dir.join(TRIPLET) } else { own }
-}
-
-/// The names of the triplets in a folder.
-fn studies(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    if folder.join(TRIPLET).exists() {
-        names.push("main".to_owned());
-    }
-    for entry in fs::read_dir(folder.join(TRIPLETS)).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let is_triplet = path.extension().is_some_and(|extension| extension == "toml");
-        names.extend(path.file_stem().filter(|_| is_triplet).map(|stem| stem.to_string_lossy().into_owned()));
-    }
-    names.sort();
-    names
 }

@@ -2,6 +2,8 @@
 
 use overnight_model::Goal;
 
+use crate::ui;
+
 /// How sure a recogniser is. The surest one is shown first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sure {
@@ -174,7 +176,7 @@ impl Proposal {
 
     /// A guess is easier to judge with its reason beside it, as long as it is short.
     fn with_reason(&self, line: String, key: Key) -> String {
-        match self.reason(key).filter(|reason| *reason != GIVEN && !reason.contains(char::is_control)) {
+        match self.reason(key).filter(|reason| *reason != GIVEN && !reason.contains(is_unshown)) {
             Some(reason) if line.len() + reason.len() + 4 <= WIDEST => format!("{line}  # {reason}"),
             _ => line,
         }
@@ -203,9 +205,14 @@ fn list(items: &[String]) -> String {
     format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
 }
 
+/// Whether a character cannot be seen where it stands, or turns others round.
+fn is_unshown(c: char) -> bool {
+    c.is_control() || ui::turns(c)
+}
+
 /// A string of TOML, on one line and with as few escapes as it can have.
 pub(super) fn quoted(text: &str) -> String {
-    let plain = !text.chars().any(char::is_control);
+    let plain = !text.contains(is_unshown);
     if plain && !text.contains(['"', '\\']) {
         return format!("\"{text}\"");
     }
@@ -219,7 +226,7 @@ pub(super) fn quoted(text: &str) -> String {
     for c in text.chars() {
         match c {
             '"' | '\\' => escaped.extend(['\\', c]),
-            c if c.is_control() => escaped += &format!("\\u{:04X}", c as u32),
+            c if is_unshown(c) => escaped += &format!("\\u{:04X}", c as u32),
             c => escaped.push(c),
         }
     }
@@ -238,6 +245,7 @@ mod tests {
             ("sh -c 'echo \"$x\"' now", "'''sh -c 'echo \"$x\"' now'''"),
             ("echo \"it's '", "\"echo \\\"it's '\""),
             ("a\nb\u{7f}", "\"a\\u000Ab\\u007F\""),
+            ("a\u{202e}b", "\"a\\u202Eb\""),
         ] {
             assert_eq!(quoted(text), written);
         }

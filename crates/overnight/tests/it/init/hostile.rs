@@ -9,12 +9,20 @@ use super::fixtures;
 #[test]
 fn names_cannot_command_the_shell_the_terminal_or_the_triplet() {
     let print = "print(f\"loss: {1}\")\n";
-    for name in
-        ["a$(touch x).py", "it's \"a\" \\ name.py", "tab\tname.py", "new\nline.py", "-c.py", "*.py", "`touch x`.py"]
-    {
+    for name in [
+        "a$(touch x).py",
+        "esc\u{1b}[31m.py",
+        "turn\u{202e}yp.py",
+        "it's \"a\" \\ name.py",
+        "tab\tname.py",
+        "new\nline.py",
+        "-c.py",
+        "*.py",
+        "`touch x`.py",
+    ] {
         let repo = fixtures::repo(&[(name, print)]);
         let ran = repo.overnight(&["init", "--yes"]);
-        assert!(!ran.stderr.contains('\u{1b}') && !repo.dir().join("x").exists(), "{ran}");
+        assert!(!ran.stderr.contains(['\u{1b}', '\u{202e}']) && !repo.dir().join("x").exists(), "{ran}");
         if ran.code == Some(0) {
             repo.overnight(&["run", "--no-tui", "--experiments", "1"]).says("baseline   loss 1");
             assert!(!repo.dir().join("x").exists(), "{ran}");
@@ -23,6 +31,43 @@ fn names_cannot_command_the_shell_the_terminal_or_the_triplet() {
             ran.ended(2).says("looks like a benchmark");
         }
     }
+}
+
+#[test]
+fn what_a_package_says_stays_on_its_line_and_commands_no_terminal() {
+    let package =
+        r#"{"scripts": {"bench": "node b.js\nwrote       all is well\r\u001b[2J\u202e", "test": "tap\nnext  x"}}"#;
+    let repo = fixtures::repo(&[("package.json", package), ("b.js", "console.log(`time_ms: ${1}`)\n")]);
+    let ran = repo.ok(&["init", "--yes"]);
+    assert!(ran.stderr.contains("package.json says `node b.js wrote       all is well"), "{ran}");
+    assert!(!ran.stderr.contains(['\u{1b}', '\u{202e}', '\r']), "{ran}");
+    let ours = |line: &str| !line.starts_with("wrote       all") && !line.starts_with("next  x");
+    assert!(ran.stderr.lines().all(ours), "{ran}");
+}
+
+#[test]
+fn a_link_in_the_place_of_a_folder_is_neither_written_nor_read_through() {
+    let repo = fixtures::repo(&[("bench/bench.py", "print(f'time_ms: {1}')\n"), ("a.txt", "")]);
+    let elsewhere = repo.outside("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, repo.dir().join("overnight")).unwrap();
+    let arguments =
+        ["init", "--yes", "--study", "s2", "--surface", "a.txt", "--run", "x", "--metric", "y", "--goal", "min"];
+    repo.overnight(&arguments).ended(3).says("a link leads out of it");
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing was written there");
+    // Within the checkout a link is one's own affair.
+    std::fs::remove_file(repo.dir().join("overnight")).unwrap();
+    std::fs::create_dir(repo.dir().join("studies")).unwrap();
+    symlink("studies", repo.dir().join("overnight")).unwrap();
+    repo.ok(&arguments);
+    assert!(repo.dir().join("studies/s2.toml").exists());
+    // A folder that was tracked, and is a link now.
+    std::fs::rename(repo.dir().join("bench"), elsewhere.join("bench")).unwrap();
+    symlink(elsewhere.join("bench"), repo.dir().join("bench")).unwrap();
+    repo.overnight(&["init", "--yes", "--study", "s3"]).ended(2).says("looks like a benchmark");
+    std::fs::remove_file(repo.dir().join("bench")).unwrap();
+    std::fs::rename(elsewhere.join("bench"), repo.dir().join("bench")).unwrap();
+    assert!(repo.overnight(&["init", "--study", "s3"]).stderr.contains("the script bench/bench.py"));
 }
 
 #[test]

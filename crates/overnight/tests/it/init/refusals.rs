@@ -32,7 +32,7 @@ fn nothing_that_could_be_measured() {
     insta::assert_snapshot!(repo.overnight(&["init", "--yes"]), @r#"
     --- to people
     error: nothing in [TEMP]/repo looks like a benchmark or prints a number
-    hint: say it: overnight init --surface train.py --metric val_loss --goal min --run "python3 train.py"
+    hint: write a script that prints a line such as `time_ms: 12.3` (bench.py, bench.mjs or examples/bench.rs), commit it, and run `overnight init` again; or say it: overnight init --surface FILE --metric val_loss --goal min --run "python3 train.py"
     --- exit code 2
     "#);
     let empty = fixtures::repo(&[]);
@@ -101,4 +101,37 @@ fn the_checkout_is_left_as_it_was_but_for_the_two_files() {
     assert_eq!(repo.fingerprint(), before);
     repo.ok(&["init", "--yes"]);
     assert_eq!(repo.git(&["status", "--porcelain"]), "?? overnight.toml\n?? program.md");
+}
+
+#[test]
+fn whoever_gives_the_number_is_not_proposed_as_what_may_be_edited() {
+    let scorer = "truth = open('truth/labels').read()\nprint(f'accuracy: {len(truth)}')\n";
+    for name in ["score.py", "scorer.py", "evaluate.py", "my_eval.py", "metrics.py", "grade.py", "bench.py"] {
+        let repo = fixtures::repo(&[(name, scorer), ("truth/labels", "1\n")]);
+        let ran = repo.overnight(&["init", "--yes"]).ended(2);
+        let ran = ran.says(&format!("could not guess surface: {name} gives the number"));
+        ran.says("hint: say it: overnight init --surface FILE");
+        assert!(!repo.dir().join("overnight.toml").exists());
+        // A person may know better.
+        repo.ok(&["init", "--yes", "--surface", name]);
+    }
+    let work = ("lib/deep/work.rb", "def work = 1\n");
+    let repo = fixtures::repo(&[("score.py", scorer), work, ("lib/a.rb", ""), ("tests/longest.rb", &"#\n".repeat(99))]);
+    repo.overnight(&["init", "--yes"]).ended(2).says("overnight init --surface lib/deep/work.rb");
+}
+
+#[test]
+fn a_file_of_any_name_that_prints_something_is_no_benchmark() {
+    let long = format!("console.log(`bytes: ${{1}}`);{}\n", "x();".repeat(500));
+    for (name, text) in [
+        ("papaparse.min.js", "console.log(`bytes: ${1}`)\n"),
+        ("bundle.js", long.as_str()),
+        ("inheritance.js", "console.log(`got: ${1}`)\n"),
+    ] {
+        let repo = fixtures::repo(&[(name, text)]);
+        repo.overnight(&["init", "--yes"]).ended(2).says("looks like a benchmark");
+    }
+    for text in ["console.log(`bytes: ${1}`)\n", "console.log(`METRIC got=${1}`)\n"] {
+        fixtures::repo(&[("inheritance.js", text)]).ok(&["init", "--yes"]);
+    }
 }

@@ -14,15 +14,27 @@ const STEMS: [&str; 16] = [
     "experiment", "optimize", "solve", "simulate", "test",
 ];
 const FOLDERS: [&str; 6] = ["", "scripts", "bench", "benchmarks", "eval", "src"];
+/// Longer lines were made by a program.
+const LONGEST_LINE: usize = 1000;
+/// What the name of a file begins with, or a word of it, that gives the number: whoever edits it has what they want.
+const SCORERS: [&str; 7] = ["score", "scori", "eval", "metric", "grade", "bench", "measure"];
 const EXTENSIONS: [&str; 9] = ["py", "sh", "bash", "js", "mjs", "rb", "pl", "jl", "lua"];
 
 pub(super) fn recognise(look: &Look) -> Option<Proposal> {
     let known: Vec<String> = usual().filter(|path| look.has(path)).collect();
     // Of scripts with other names, those that lie at the top.
     let others = look.tracked().iter().filter(|path| !path.contains('/') && EXTENSIONS.contains(&extension_of(path)));
-    let others = others.filter(|path| reach::is_plain(path) && !known.contains(path)).take(40);
-    let (path, printed) = known.iter().chain(others).find_map(|path| prints(look, path))?;
+    let mut others = others.filter(|path| reach::is_plain(path) && !known.contains(path)).take(40);
+    let known = known.iter().find_map(|path| prints(look, path));
+    let (path, printed) = known.or_else(|| others.find_map(|path| unusual(look, path)))?;
     Some(proposal(look, &path, Some(printed), None))
+}
+
+/// A script whose name says nothing: it takes more than a word and a colon to be a benchmark.
+fn unusual(look: &Look, path: &str) -> Option<(String, Printed)> {
+    let is_written = |text: &str| !path.contains(".min.") && text.lines().all(|line| line.len() <= LONGEST_LINE);
+    look.text(path).filter(|text| is_written(text))?;
+    prints(look, path).filter(|(_, printed)| printed.marked || metric::goal_of(&printed.name).is_some())
 }
 
 /// A file with a usual name that prints a number, and that git knows nothing of: the person wrote it just now.
@@ -85,7 +97,7 @@ fn proposal(look: &Look, path: &str, printed: Option<Printed>, run: Option<&str>
     if is_ours && extension_of(path) == "py" {
         proposal.run = python::with_path(look, path, &proposal.surface, &proposal.run);
     }
-    if proposal.surface.is_empty() {
+    if proposal.surface.is_empty() && !is_scorer(path) {
         proposal.surface = vec![path.to_owned()];
         proposal.because(Key::Surface, "it uses no other file of the repository");
     }
@@ -114,6 +126,12 @@ fn prints(look: &Look, path: &str) -> Option<(String, Printed)> {
         files.filter_map(|file| metric::likeliest(&look.text(&file)?)).next()
     };
     Some((path.to_owned(), own.or_else(behind)?))
+}
+
+/// Whether a file gives the number, by its name.
+fn is_scorer(path: &str) -> bool {
+    let name = name_of(path).to_lowercase();
+    name.split(['_', '-', '.']).any(|word| SCORERS.iter().any(|scorer| word.starts_with(scorer)))
 }
 
 /// Whether a script measures speed, by its name: an evaluation of a model may well take its minutes.
