@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgGroup, CommandFactory, Parser, Subcommand};
 use overnight_model::spec::Tier;
 
+pub(crate) use crate::commands::compare::Compare;
 pub(crate) use crate::commands::demo::Demo;
 pub(crate) use crate::commands::explain::Explain;
 pub(crate) use crate::commands::export::Export;
@@ -18,7 +19,8 @@ pub(crate) use crate::commands::rebase::Rebase;
 
 const MORE: &str = "\
 Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (tier, lock, dirty tree, moved
-branch), 4 stopped by a limit or by repeated failure, 5 `verify` failed, 130 interrupted.
+branch), 4 stopped by a limit or by repeated failure, 5 `verify` failed, 10 and 11 `compare` found
+B equal or worse, 130 interrupted.
 
 `overnight` alone says where things stand, `overnight help more` shows the other commands.";
 
@@ -121,6 +123,9 @@ pub(crate) enum Command {
     /// Prove that ledger, projections, contents and git agree
     #[command(hide = true)]
     Verify(Verify),
+    /// Is B really better than A? Two commits or the working tree, run in turns; needs no study
+    #[command(hide = true)]
+    Compare(Compare),
     /// Go on under a changed evaluation: carry the champion over and measure anew
     #[command(hide = true)]
     Rebase(Rebase),

@@ -254,7 +254,7 @@ fn dirty_locked(user: &UserRepo, site: &Site, spec: &Spec) -> Result<Vec<Dirty>,
 }
 
 /// The triplet is compared by what it says, and the program is never locked.
-fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> [PathBuf; 2] {
+pub(crate) fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> [PathBuf; 2] {
     let folder = user.prefix(&site.dir);
     [folder.join(site.triplet_name()), folder.join(&spec.program)]
 }
@@ -304,7 +304,7 @@ pub(crate) fn state_pattern(user: &UserRepo, site: &Site) -> String {
 }
 
 /// The one drop of chance in a study; everything after it follows from the ledger.
-fn random_seed() -> Result<u64, OpenError> {
+pub(crate) fn random_seed() -> Result<u64, OpenError> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
         .map_err(|error| Fault::Other(std::io::Error::from(error).into()))?;
