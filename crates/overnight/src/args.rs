@@ -19,8 +19,7 @@ pub(crate) use crate::commands::rebase::Rebase;
 
 const MORE: &str = "\
 Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (tier, lock, dirty tree, moved
-branch), 4 stopped by a limit or by repeated failure, 5 `verify` failed, 10 and 11 `compare` found
-B equal or worse, 130 interrupted.
+branch), 4 stopped by a limit or by repeated failure, 5 `verify` failed, 130 interrupted.
 
 `overnight` alone says where things stand, `overnight help more` shows the other commands.";
 

@@ -19,6 +19,8 @@ pub(super) fn scene(name: &str) -> Option<Repo> {
         "slip" => with(&[("overnight.toml", SLIP), ("train.py", TRAIN)]),
         "noisy" => with(&[("overnight.toml", NOISY_TRIPLET), ("knob.py", "x = 8\n"), ("score.py", NOISY)]),
         "separated" => separated(),
+        "compare" => compare(),
+        "compare-noisy" => compare_noisy(),
         "imported" => with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN), ("results.tsv", RESULTS)]),
         DEMO => with(&[]),
         "agent" => with(&[("overnight.toml", AGENT_TRIPLET), ("train.py", TRAIN), ("propose.py", PROPOSE)]),
@@ -31,7 +33,7 @@ pub(super) const DEMO: &str = "demo";
 
 /// Whether the numbers of a scene differ from run to run; its words and their order may not.
 pub(super) fn is_noisy(name: &str) -> bool {
-    ["check", "noisy"].contains(&name)
+    ["check", "compare-noisy", "noisy"].contains(&name)
 }
 
 fn with(files: &[(&str, &str)]) -> Repo {
@@ -40,6 +42,19 @@ fn with(files: &[(&str, &str)]) -> Repo {
         repo.write(path, text);
     });
     repo.commit("before overnight");
+    repo
+}
+
+/// The last commit is better than the one before it.
+fn compare() -> Repo {
+    let repo = with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN)]);
+    repo.write("train.py", &TRAIN.replace("STEPS = 40", "STEPS = 80")).commit("more steps");
+    repo
+}
+
+fn compare_noisy() -> Repo {
+    let repo = with(&[("overnight.toml", NOISY_TRIPLET), ("knob.py", "x = 8\n"), ("score.py", NOISY)]);
+    repo.write("knob.py", "x = 7\n").commit("seven");
     repo
 }
 
