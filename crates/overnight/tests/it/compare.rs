@@ -80,7 +80,7 @@ fn a_better_commit() {
 
     A           loss 4  (five, 0c26129992)
     B           loss 1  (HEAD, e17dc5bae4)
-    difference  +3, 95 % interval +3 to +3
+    difference  +3
     pairs       4 (seed [SEED]): the same number each time, with as many seeds
     trust: cooperative · sandbox standard · 4 seeds · no holdout
     B is better than A by 3

@@ -76,7 +76,7 @@ pub(super) fn result(report: &Report, end: &End) -> Vec<String> {
     if let Some(known) = &standing {
         lines.push(format!("A           {} {}  ({})", report.metric, short_number(known.a), named(&report.a)));
         lines.push(format!("B           {} {}  ({})", report.metric, short_number(known.b), named(&report.b)));
-        lines.push(format!("difference  {}, 95 % interval {}", term::signed(known.difference), interval(known)));
+        lines.push(format!("difference  {}{}", term::signed(known.difference), interval(known)));
         lines.push(format!("pairs       {} (seed {}){}", known.pairs, report.seed, odds(known)));
         lines.push(term::trust(report.assurance, report.tier.name(), known.pairs));
     }
@@ -102,10 +102,10 @@ pub(super) fn result(report: &Report, end: &End) -> Vec<String> {
 
 fn sentence(decision: Decision, known: &Standing, margin: f64) -> String {
     let by = short_number(known.difference.abs());
-    let range = |low: Option<f64>, high: Option<f64>| match (low, high) {
+    let range = |low: Option<f64>, high: Option<f64>| match (low.map(short_number), high.map(short_number)) {
         (Some(low), Some(high)) if low == high => String::new(),
-        (Some(low), Some(high)) => format!(" ({} to {})", short_number(low), short_number(high)),
-        (Some(low), None) => format!(" (at least {})", short_number(low)),
+        (Some(low), Some(high)) => format!(" ({low} to {high})"),
+        (Some(low), None) => format!(" (at least {low})"),
         _ => String::new(),
     };
     match decision {
@@ -135,12 +135,14 @@ fn sentence(decision: Decision, known: &Standing, margin: f64) -> String {
 }
 
 fn interval(known: &Standing) -> String {
-    match (known.low, known.high) {
+    let shown = match (known.low, known.high) {
+        _ if known.is_deterministic => return String::new(),
         (Some(low), Some(high)) => format!("{} to {}", term::signed(low), term::signed(high)),
         (None, None) => "unknown".to_owned(),
         (Some(low), None) => format!("{} or more", term::signed(low)),
         (None, Some(high)) => format!("{} or less", term::signed(high)),
-    }
+    };
+    format!(", 95 % interval {shown}")
 }
 
 fn odds(known: &Standing) -> String {

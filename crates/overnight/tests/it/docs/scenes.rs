@@ -48,12 +48,12 @@ fn with(files: &[(&str, &str)]) -> Repo {
 /// The last commit is better than the one before it.
 fn compare() -> Repo {
     let repo = with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN)]);
-    repo.write("train.py", &TRAIN.replace("STEPS = 40", "STEPS = 80")).commit("more steps");
+    repo.write("train.py", &TRAIN.replace("DECAY = 0.01", "DECAY = 0.002")).commit("less decay");
     repo
 }
 
 fn compare_noisy() -> Repo {
-    let repo = with(&[("overnight.toml", NOISY_TRIPLET), ("knob.py", "x = 8\n"), ("score.py", NOISY)]);
+    let repo = with(&[("overnight.toml", NOISY_TRIPLET), ("knob.py", "x = 8\n"), ("score.py", NOISY_APART)]);
     repo.write("knob.py", "x = 7\n").commit("seven");
     repo
 }
@@ -141,6 +141,14 @@ import random
 from knob import x
 
 print(f"loss: {(x - 3) ** 2 + random.Random(int(os.environ['OVERNIGHT_SEED'])).gauss(0, 0.05):.4f}")
+"#;
+
+/// The same seed does not give the same noise to two commits.
+const NOISY_APART: &str = r#"import os
+import random
+from knob import x
+
+print(f"loss: {(x - 3) ** 2 + random.Random(int(os.environ['OVERNIGHT_SEED']) * 10 + x).gauss(0, 0.3):.4f}")
 "#;
 
 const SEPARATED_TRIPLET: &str = r#"surface = "train.py"
