@@ -4,6 +4,7 @@
 //! Time and chance are arguments, so the whole loop can be replayed and simulated.
 
 pub mod brief;
+pub mod claim;
 pub mod ending;
 pub mod event;
 pub mod forecast;

@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgGroup, CommandFactory, Parser, Subcommand};
 use overnight_model::spec::Tier;
 
+pub(crate) use crate::commands::compare::Compare;
 pub(crate) use crate::commands::demo::Demo;
 pub(crate) use crate::commands::explain::Explain;
 pub(crate) use crate::commands::export::Export;
@@ -121,6 +122,9 @@ pub(crate) enum Command {
     /// Prove that ledger, projections, contents and git agree
     #[command(hide = true)]
     Verify(Verify),
+    /// Is B really better than A? Two commits or the working tree, run in turns; needs no study
+    #[command(hide = true)]
+    Compare(Compare),
     /// Go on under a changed evaluation: carry the champion over and measure anew
     #[command(hide = true)]
     Rebase(Rebase),

@@ -18,12 +18,23 @@ pub(crate) enum Exit {
     Refused = 3,
     Stopped = 4,
     Unsound = 5,
+    Equal = 10,
+    Worse = 11,
     Interrupted = 130,
 }
 
 impl Exit {
-    pub(crate) const ALL: [Exit; 7] =
-        [Exit::Done, Exit::Fault, Exit::Usage, Exit::Refused, Exit::Stopped, Exit::Unsound, Exit::Interrupted];
+    pub(crate) const ALL: [Exit; 9] = [
+        Exit::Done,
+        Exit::Fault,
+        Exit::Usage,
+        Exit::Refused,
+        Exit::Stopped,
+        Exit::Unsound,
+        Exit::Equal,
+        Exit::Worse,
+        Exit::Interrupted,
+    ];
 
     /// How another process of ours ended.
     pub(crate) fn of_code(code: i32) -> Exit {
@@ -33,8 +44,10 @@ impl Exit {
     /// In one line, for people.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
-            Exit::Done => "done",
-            Exit::Fault => "a fault of the engine or the machine, a full disk among them",
+            Exit::Done => "done; of `compare`: B is better than A",
+            Exit::Fault => {
+                "a fault of the engine or the machine, a full disk among them; of `compare`: A itself does not run"
+            }
             Exit::Usage => "usage or configuration; the baseline itself fails",
             Exit::Refused => {
                 "refused: the sandbox is weaker than `sandbox.min`, another engine runs the study, a file differs from \
@@ -45,6 +58,8 @@ impl Exit {
                  the champion itself no longer runs"
             }
             Exit::Unsound => "`verify` found something that does not agree",
+            Exit::Equal => "`compare` cannot tell the two apart, or they are equal",
+            Exit::Worse => "`compare` found B to be worse than A, or B does not run",
             Exit::Interrupted => "interrupted",
         }
     }
@@ -118,9 +133,13 @@ impl From<SiteError> for CliError {
 
 impl From<GitError> for CliError {
     fn from(error: GitError) -> CliError {
-        let exit = if error.is_refusal() { Exit::Refused } else { Exit::Fault };
+        let exit = match &error {
+            GitError::NoSuchCommit { .. } => Exit::Usage,
+            error if error.is_refusal() => Exit::Refused,
+            _ => Exit::Fault,
+        };
         let mut told = CliError::of(exit, &error, error.hint());
-        if matches!(error, GitError::NotARepository { .. }) {
+        if matches!(error, GitError::NotARepository { .. } | GitError::NoSuchCommit { .. }) {
             // The library says the same again, twice.
             told.causes.clear();
         }

@@ -359,7 +359,7 @@ pub(crate) fn state_pattern(user: &UserRepo, site: &Site) -> String {
 }
 
 /// The one drop of chance in a study; everything after it follows from the ledger.
-fn random_seed() -> Result<u64, OpenError> {
+pub(crate) fn random_seed() -> Result<u64, OpenError> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
         .map_err(|error| Fault::Other(std::io::Error::from(error).into()))?;

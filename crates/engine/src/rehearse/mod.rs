@@ -1,9 +1,12 @@
-//! A trial outside the loop: without lock, ledger or branch, on the working tree as it is.
+//! A trial outside the loop: without lock, ledger or branch, on the working tree as it is or on any commit.
 //!
 //! What is measured lies in a scratch store that borrows the user's objects; the user's repository is only read.
 
 mod folder;
+mod sides;
 mod tonight;
+
+pub use sides::{Revision, fresh_seed};
 
 use std::sync::Arc;
 
@@ -49,19 +52,37 @@ impl Subject {
     /// The working tree: every tracked file as it lies in the checkout.
     pub fn worktree(site: &Site) -> Result<Subject, OpenError> {
         let user = UserRepo::discover(&site.dir)?;
-        let triplet = std::fs::read_to_string(&site.triplet)
-            .map_err(|source| OpenError::Triplet { path: site.triplet.clone(), source })?;
+        let triplet = read_triplet(site)?;
         refuse_tracked_state(site, &user, user.head()?)?;
         let folder = Folder::make(site)?;
         let store = Store::open_or_init(&folder.path().join("store.git"), &user)?;
         let commit = store.take_worktree(&user, clock::now().0 / 1000)?;
         let source = store.beside(&user);
+        let dirty = user.dirty()?;
+        Subject::of(site, triplet, (user, dirty), (source, commit), folder)
+    }
+
+    /// A commit as a whole, measured as the triplet of the working tree says.
+    pub fn at(site: &Site, commit: ObjectId) -> Result<Subject, OpenError> {
+        let user = UserRepo::discover(&site.dir)?;
+        let triplet = read_triplet(site)?;
+        refuse_tracked_state(site, &user, user.head()?)?;
+        let (folder, source) = (Folder::make(site)?, user.clone());
+        Subject::of(site, triplet, (user, Vec::new()), (source, commit), folder)
+    }
+
+    fn of(
+        site: &Site,
+        triplet: String,
+        (user, dirty): (UserRepo, Vec<Dirty>),
+        (source, commit): (UserRepo, ObjectId),
+        folder: Folder,
+    ) -> Result<Subject, OpenError> {
         let spec = spec_at(site, &source, &triplet, commit)?;
         // Not before the triplet is known to be one: a slip in it leaves nothing behind.
         user.exclude(&state_pattern(&user, site))?;
         let surface = spec.surface.paths().map(|path| Ok((path.to_owned(), source.read(commit, path)?)));
         let surface = Contents(surface.collect::<Result<_, GitError>>()?);
-        let dirty = user.dirty()?;
         Ok(Subject { spec, surface, user, triplet, dirty, site: site.clone(), commit, source, folder })
     }
 
@@ -227,6 +248,10 @@ impl Bench {
         }
         Err(RehearseError::Lost { what: "the machine was put to sleep again and again".to_owned() })
     }
+}
+
+fn read_triplet(site: &Site) -> Result<String, OpenError> {
+    std::fs::read_to_string(&site.triplet).map_err(|source| OpenError::Triplet { path: site.triplet.clone(), source })
 }
 
 /// What was printed, and the line that the engine added to it, apart.

@@ -37,6 +37,12 @@ pub enum GitError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    #[error("`{name}` is no commit of this repository")]
+    NoSuchCommit {
+        name: String,
+        #[source]
+        source: Box<gix::Error>,
+    },
     #[error("{name} was moved by someone else: expected {}, found {}", shown(expected), shown(found))]
     BranchMoved { name: String, expected: Option<ObjectId>, found: Option<ObjectId> },
     #[error("the ref {name} at {} holds no commit", path.display())]
@@ -114,6 +120,9 @@ impl GitError {
                 "in a partial or shallow clone, fetch it with `git fetch --refetch`; else run `git fsck`".into()
             }
             GitError::Damaged { .. } => "run `git fsck`, and fetch the object from another clone".into(),
+            GitError::NoSuchCommit { .. } => {
+                "a commit is a branch, a tag, a hash or the like: `git log --oneline --all` lists them".into()
+            }
             GitError::BadName { .. }
             | GitError::NotARegularFile { .. }
             | GitError::NotInTheTree { .. }

@@ -76,6 +76,15 @@ impl UserRepo {
         Ok(head.detach())
     }
 
+    /// The commit that a person means: a branch, a tag, a hash, `HEAD~2` and the like.
+    pub fn resolve(&self, name: &str) -> Result<ObjectId, GitError> {
+        let repo = self.local();
+        let found = repo.rev_parse_single(format!("{name}^{{commit}}").as_str());
+        let found =
+            found.map_err(|source| GitError::NoSuchCommit { name: name.to_owned(), source: Box::new(source) })?;
+        Ok(found.detach())
+    }
+
     /// Every file of a commit, sorted by path.
     pub fn files(&self, commit: ObjectId) -> Result<Vec<TreeFile>, GitError> {
         tree::files(&self.local(), commit)

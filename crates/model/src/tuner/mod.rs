@@ -1,7 +1,7 @@
 //! The tuner: an agent without a model, which changes numbers and nothing else.
 
 mod literal;
-mod random;
+pub(crate) mod random;
 mod search;
 #[cfg(test)]
 mod tests;

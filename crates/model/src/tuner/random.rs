@@ -2,22 +2,22 @@
 //! changes what an old ledger would have proposed.
 
 /// Splitmix64: small, good enough to choose numbers, and the same everywhere.
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64, turn: u64) -> Random {
+    pub(crate) fn new(seed: u64, turn: u64) -> Random {
         let mut random = Random(seed);
         random.0 = random.next() ^ turn;
         random
     }
 
     /// A number below `limit`.
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.unit() * limit as f64) as usize
     }
 
     /// A number from 0 to 1, without 1.
-    pub(super) fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 

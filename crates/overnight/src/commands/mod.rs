@@ -4,6 +4,7 @@ mod attacks;
 pub(crate) mod attempt;
 pub(crate) mod bare;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod export;

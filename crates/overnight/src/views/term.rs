@@ -101,7 +101,7 @@ pub(crate) fn gain(row: &Row) -> String {
     row.gain.map_or_else(|| "-".to_owned(), signed)
 }
 
-fn signed(gain: f64) -> String {
+pub(crate) fn signed(gain: f64) -> String {
     match gain > 0.0 {
         true => format!("+{}", short_number(gain)),
         false => short_number(gain).replace('-', "−"),

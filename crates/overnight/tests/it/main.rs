@@ -9,6 +9,7 @@ mod agent;
 mod attacks;
 mod bare;
 mod check;
+mod compare;
 mod contract;
 mod demo;
 mod disk;

@@ -19,6 +19,8 @@ pub(super) fn scene(name: &str) -> Option<Repo> {
         "slip" => with(&[("overnight.toml", SLIP), ("train.py", TRAIN)]),
         "noisy" => with(&[("overnight.toml", NOISY_TRIPLET), ("knob.py", "x = 8\n"), ("score.py", NOISY)]),
         "separated" => separated(),
+        "compare" => compare(),
+        "compare-noisy" => compare_noisy(),
         "imported" => with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN), ("results.tsv", RESULTS)]),
         DEMO => with(&[]),
         "agent" => with(&[("overnight.toml", AGENT_TRIPLET), ("train.py", TRAIN), ("propose.py", PROPOSE)]),
@@ -31,7 +33,7 @@ pub(super) const DEMO: &str = "demo";
 
 /// Whether the numbers of a scene differ from run to run; its words and their order may not.
 pub(super) fn is_noisy(name: &str) -> bool {
-    ["check", "noisy"].contains(&name)
+    ["check", "compare-noisy", "noisy"].contains(&name)
 }
 
 fn with(files: &[(&str, &str)]) -> Repo {
@@ -40,6 +42,19 @@ fn with(files: &[(&str, &str)]) -> Repo {
         repo.write(path, text);
     });
     repo.commit("before overnight");
+    repo
+}
+
+/// The last commit is better than the one before it.
+fn compare() -> Repo {
+    let repo = with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN)]);
+    repo.write("train.py", &TRAIN.replace("DECAY = 0.01", "DECAY = 0.002")).commit("less decay");
+    repo
+}
+
+fn compare_noisy() -> Repo {
+    let repo = with(&[("overnight.toml", NOISY_TRIPLET), ("knob.py", "x = 8\n"), ("score.py", NOISY_APART)]);
+    repo.write("knob.py", "x = 7\n").commit("seven");
     repo
 }
 
@@ -126,6 +141,14 @@ import random
 from knob import x
 
 print(f"loss: {(x - 3) ** 2 + random.Random(int(os.environ['OVERNIGHT_SEED'])).gauss(0, 0.05):.4f}")
+"#;
+
+/// The same seed does not give the same noise to two commits.
+const NOISY_APART: &str = r#"import os
+import random
+from knob import x
+
+print(f"loss: {(x - 3) ** 2 + random.Random(int(os.environ['OVERNIGHT_SEED']) * 10 + x).gauss(0, 0.3):.4f}")
 "#;
 
 const SEPARATED_TRIPLET: &str = r#"surface = "train.py"

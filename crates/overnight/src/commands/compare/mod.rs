@@ -1,0 +1,93 @@
+//! `overnight compare A B`: whether B is really better than A. Needs no agent, no key and no study that has begun.
+
+mod interrupt;
+mod match_up;
+mod report;
+mod screen;
+mod sides;
+
+use overnight_engine::dispatch::Fault;
+use overnight_engine::load::locate;
+use overnight_engine::process::Keeper;
+use overnight_engine::rehearse::fresh_seed;
+use overnight_model::claim::PAIRS;
+use overnight_model::spec::Tier;
+
+use crate::args::{Place, tier};
+use crate::error::{CliError, Exit, Outcome};
+use crate::ui::{self, Live};
+
+use interrupt::Interrupt;
+use match_up::{Halt, MatchUp};
+use report::{End, Report};
+use screen::Screen;
+use sides::Sides;
+
+const CODES: &str = "\
+A and B are commits as git names them (a branch, a tag, a hash, HEAD~2), `champion` or `baseline` of the
+study, or `.` for the working tree. The triplet is that of the working tree.
+
+Exit codes: 0 B is better, 10 they are equal or cannot be told apart, 11 B is worse or does not run,
+1 A does not run, 130 interrupted.";
+
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = CODES)]
+pub(crate) struct Compare {
+    /// What B is held against
+    #[arg(value_name = "A")]
+    a: String,
+    /// What may be better
+    #[arg(value_name = "B")]
+    b: String,
+    /// Run at most N pairs
+    #[arg(long, value_name = "N", default_value_t = PAIRS, value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    pairs: u32,
+    /// Take differences up to X for none, and stop when larger ones are ruled out [default: metric.min_gain]
+    #[arg(long, value_name = "X", value_parser = margin)]
+    margin: Option<f64>,
+    /// Put A's surface on B's tree, so that nothing else differs
+    #[arg(long)]
+    surface_only: bool,
+    /// Draw seeds and the order within pairs from S, to do it again as it was
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// Run at this tier (standard, landlock or none) instead of the strongest
+    #[arg(long, value_name = "TIER", value_parser = tier)]
+    sandbox: Option<Tier>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn compare(place: &Place, args: &Compare) -> Outcome<Exit> {
+    let site = locate(&place.dir, place.study.as_deref())?;
+    // The keeper comes first: it is forked before there is any thread.
+    let keeper = Keeper::fork().map_err(|error| CliError::from(Fault::from(error)))?;
+    let interrupt = Interrupt::watch(keeper.ender())?;
+    let screen = Screen { live: Live::new(!args.json), is_quiet: args.json };
+    let seed = args.seed.map_or_else(fresh_seed, Ok)?;
+    let sides = Sides::find(&site, args)?;
+    let found = sides.machine(&keeper, args.sandbox)?;
+    let mut report = Report::new(&sides, args, seed, found.tier);
+    screen.lines(&screen::head(&report, &sides));
+    let end = match MatchUp::open(sides, keeper, &found, interrupt, &screen) {
+        Ok(mut match_up) => match_up.run(&mut report, &screen),
+        Err(halt) => halt,
+    };
+    screen.live.end();
+    let end = match end {
+        Halt::End(end) => end,
+        Halt::Interrupted => End::Interrupted,
+        Halt::Error(error) => return Err(error),
+    };
+    if args.json {
+        ui::data(&report.as_json(&end).to_string());
+    }
+    screen.lines(&screen::result(&report, &end));
+    Ok(end.exit())
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    let margin = text.parse::<f64>().ok().filter(|margin| margin.is_finite() && *margin >= 0.0);
+    margin.ok_or_else(|| "a margin is a number from 0".to_owned())
+}

@@ -1,0 +1,171 @@
+//! The screen of a comparison: what is compared, a line for each pair, and what follows.
+
+use overnight_model::Millis;
+use overnight_model::claim::{Decision, FEWEST_PAIRS, Standing};
+use overnight_model::units::short_number;
+
+use super::report::{Broken, End, Named, Report};
+use super::sides::Sides;
+use crate::ui::{Live, printable};
+use crate::views::term;
+
+/// More of an output than anyone reads here.
+const OUTPUT_LINES: usize = 5;
+/// Beyond this the odds say nothing more.
+const MOST_ODDS: f64 = 1e6;
+
+/// Where lines go: to people, unless data was asked for.
+pub(super) struct Screen {
+    pub(super) live: Live,
+    pub(super) is_quiet: bool,
+}
+
+impl Screen {
+    pub(super) fn lines(&self, lines: &[String]) {
+        if !self.is_quiet {
+            lines.iter().for_each(|line| self.live.data(&printable(line)));
+        }
+    }
+}
+
+/// What is about to be done.
+pub(super) fn head(report: &Report, sides: &Sides) -> Vec<String> {
+    let budget = sides.b.spec.evaluate.budget;
+    let most = Millis(budget.0 * 2 * u64::from(report.most));
+    let mut lines = vec![
+        format!("overnight compare · study {} · Ctrl-C tells what is known so far", report.study),
+        format!(
+            "{} ({}) · budget {budget} · at most {} pairs: {most} by the budget",
+            report.metric,
+            term::arrow(report.goal),
+            report.most
+        ),
+        term::tier_line(report.tier).to_owned(),
+    ];
+    if sides.a.surface == sides.b.surface && (report.surface_only || report.differences.is_empty()) {
+        lines.push("note: A and B hold the same files".to_owned());
+    } else if let [first, rest @ ..] = report.differences.as_slice() {
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        lines.push(match report.surface_only {
+            true => format!("note: `{first}`{more} differs as well; both run with B's"),
+            false => format!(
+                "note: more than the surface differs: `{first}`{more}; each runs with its own (--surface-only takes B's \
+                 for both)"
+            ),
+        });
+    }
+    lines
+}
+
+pub(super) fn table_head() -> String {
+    format!("{:>6} {:>12} {:>12} {:>12}", "pair", "A", "B", "B better by")
+}
+
+/// The pair that was measured last.
+pub(super) fn pair_line(report: &Report) -> String {
+    let Some(pair) = report.pairs.last() else { return String::new() };
+    let (a, b) = (pair.a.get(), pair.b.get());
+    let gain = term::signed(report.goal.gain(a, b));
+    format!("{:>6} {:>12} {:>12} {gain:>12}", report.pairs.len(), short_number(a), short_number(b))
+}
+
+/// What is known at the end.
+pub(super) fn result(report: &Report, end: &End) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let standing = report.claim.standing();
+    if let Some(known) = &standing {
+        lines.push(format!("A           {} {}  ({})", report.metric, short_number(known.a), named(&report.a)));
+        lines.push(format!("B           {} {}  ({})", report.metric, short_number(known.b), named(&report.b)));
+        lines.push(format!("difference  {}{}", term::signed(known.difference), interval(known)));
+        lines.push(format!("pairs       {} (seed {}){}", known.pairs, report.seed, odds(known)));
+        lines.push(term::trust(report.assurance, report.tier.name(), known.pairs));
+    }
+    match end {
+        End::Decided(decision) => {
+            lines.extend(standing.map(|known| sentence(*decision, &known, report.margin)));
+        }
+        End::BrokenA(broken) => {
+            lines.extend(broken_lines(broken));
+            lines.push(format!("A does not run, so nothing can be said of B: it {}", broken.what));
+        }
+        End::BrokenB(broken) => {
+            lines.extend(broken_lines(broken));
+            lines.push(format!("B is worse: A runs, and B {}", broken.what));
+        }
+        End::Interrupted => lines.push(match standing {
+            None => "stopped before the first pair was complete: nothing is known".to_owned(),
+            Some(known) => format!("stopped after {} pairs: nothing is settled yet", known.pairs),
+        }),
+    }
+    lines
+}
+
+fn sentence(decision: Decision, known: &Standing, margin: f64) -> String {
+    let by = short_number(known.difference.abs());
+    let range = |low: Option<f64>, high: Option<f64>| match (low.map(short_number), high.map(short_number)) {
+        (Some(low), Some(high)) if low == high => String::new(),
+        (Some(low), Some(high)) => format!(" ({low} to {high})"),
+        (Some(low), None) => format!(" (at least {low})"),
+        _ => String::new(),
+    };
+    match decision {
+        Decision::Better => format!("B is better than A by {by}{}", range(known.low, known.high)),
+        Decision::Worse => {
+            let (low, high) = (known.high.map(f64::abs), known.low.map(f64::abs));
+            format!("B is worse than A by {by}{}", range(low, high))
+        }
+        Decision::Equal if known.is_deterministic && known.difference == 0.0 => {
+            "A and B are equal: no noise, and no difference".to_owned()
+        }
+        Decision::Equal => format!(
+            "A and B are equal: a difference beyond ±{} can be ruled out",
+            short_number(known.ruled_out().map_or(margin, |out| out.min(margin)))
+        ),
+        Decision::Untold => {
+            let rest = match known.ruled_out() {
+                Some(out) => format!("a difference beyond ±{} can be ruled out", short_number(out)),
+                None if known.pairs < FEWEST_PAIRS => {
+                    format!("a noisy metric takes {FEWEST_PAIRS} pairs or more (--pairs)")
+                }
+                None => "more pairs would tell more (--pairs)".to_owned(),
+            };
+            format!("A and B cannot be told apart: {rest}")
+        }
+    }
+}
+
+fn interval(known: &Standing) -> String {
+    let shown = match (known.low, known.high) {
+        _ if known.is_deterministic => return String::new(),
+        (Some(low), Some(high)) => format!("{} to {}", term::signed(low), term::signed(high)),
+        (None, None) => "unknown".to_owned(),
+        (Some(low), None) => format!("{} or more", term::signed(low)),
+        (None, Some(high)) => format!("{} or less", term::signed(high)),
+    };
+    format!(", 95 % interval {shown}")
+}
+
+fn odds(known: &Standing) -> String {
+    match known.odds {
+        _ if known.is_deterministic => ": the same number each time, with as many seeds".to_owned(),
+        odds if odds > MOST_ODDS => ", odds of more than a million to 1 against no difference".to_owned(),
+        odds if odds >= 2.0 => format!(", odds of {odds:.0} to 1 against no difference; 24 to 1 settle it"),
+        _ => ", no odds against no difference; 24 to 1 would settle it".to_owned(),
+    }
+}
+
+fn named(side: &Named) -> String {
+    match &side.commit {
+        None => "the working tree".to_owned(),
+        Some(commit) if commit.0.starts_with(&side.name) => commit.short().to_owned(),
+        Some(commit) => format!("{}, {}", side.name, commit.short()),
+    }
+}
+
+fn broken_lines(broken: &Broken) -> Vec<String> {
+    let said: Vec<&str> = broken.output.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = said[said.len().saturating_sub(OUTPUT_LINES)..].iter();
+    let mut lines: Vec<String> = last.map(|line| format!("  | {line}")).collect();
+    lines.extend(broken.hint.iter().map(|hint| format!("hint: {hint}")));
+    lines
+}
