@@ -343,7 +343,7 @@ fn a_surface_that_reports_its_own_metric_is_told_by_line() {
     let repo = Repo::new();
     repo.write("knobs.py", "x = 5\nif __name__ == '__main__':\n    print('loss:', (x - 3) ** 2)\n");
     repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh score.sh", "python3 knobs.py")).commit("own");
-    checked(&repo, &["--trials", "2"]).ended(0);
+    checked(&repo, &["--trials", "2"]).ended(0).says("ready: overnight run\nbetter first (surface): move it");
     let report = stored(&repo);
     let (level, what, next) = finding(&report, "surface");
     assert_eq!((level, what), ("warn", "knobs.py:3 prints `loss` itself: agents may change that"));
@@ -571,8 +571,11 @@ fn tests_that_no_guard_runs_are_told() {
 fn a_budget_far_beyond_what_a_trial_takes_and_a_build_for_every_trial_are_told() {
     let repo = Repo::new();
     repo.write("overnight.toml", &repo.read("overnight.toml").replace("\"10s\"", "\"10m\"")).commit("a long budget");
-    checked(&repo, &[]).ended(0);
+    let ran = checked(&repo, &[]).ended(0);
     let report = stored(&repo);
+    // Trials that are quick for their budget are made more often.
+    assert_eq!(report["trials"].as_array().unwrap().len(), 7);
+    ran.says("4 to 7 runs: 40m by the budget, at most 1h 20m");
     let (level, _, next) = finding(&report, "runs");
     assert_eq!((level, next), ("note", Some("`budget = \"5s\"` would do: a candidate that hangs costs 20m each time")));
     let repo = Repo::new();

@@ -122,7 +122,9 @@ pub(super) fn last_lines(report: &Report, begun: bool, sandbox: Option<Tier>) ->
         Level::Warn => {
             let next = first.and_then(|finding| finding.next.as_deref()).unwrap_or("");
             let mut lines = vec![format!("ready: {run}")];
-            lines.extend(wrapped(&printable(&format!("but first ({topic}): {next}")), WIDTH));
+            // What was only read is no reason not to begin: `init` itself proposes such a surface where there is no other.
+            let how = if topic == "surface" { "better" } else { "but" };
+            lines.extend(wrapped(&printable(&format!("{how} first ({topic}): {next}")), WIDTH));
             lines
         }
     }

@@ -216,14 +216,18 @@ fn head(spec: &Spec, args: &Check) -> String {
     let metric = &spec.metric;
     let budget = spec.evaluate.budget;
     let guards = spec.guards.iter().filter(|guard| matches!(guard.check, GuardCheck::Run(_))).count() as u64;
-    let trials = u64::from(args.trials.unwrap_or(repeats::wanted(budget.as_secs())));
-    let nulls = if repeats::is_affordable(budget.as_secs()) { 2 } else { 1 };
-    let runs = trials + nulls + guards;
+    // How many follows from how long the first one takes: slow ones as long as their budget, quick ones no time.
+    let runs = |seconds: f64| {
+        let trials = u64::from(args.trials.unwrap_or(repeats::wanted(seconds)));
+        trials + guards + if repeats::is_affordable(seconds) { 2 } else { 1 }
+    };
+    let (slow, quick) = (runs(budget.as_secs()), runs(0.0));
+    let count = if slow == quick { format!("{slow} runs") } else { format!("{slow} to {quick} runs") };
     let whole_minutes = |time: Millis| if time.0 > 600_000 { Millis(time.0 / 60_000 * 60_000) } else { time };
-    let about = whole_minutes(Millis(budget.0 * runs));
-    let most = whole_minutes(Millis(kill(spec).0 * runs));
+    let about = whole_minutes(Millis(budget.0 * slow));
+    let most = whole_minutes(Millis(kill(spec).0 * slow));
     format!(
-        "{} ({}) · budget {budget} · agent {} · {runs} runs: {about} by the budget, at most {most}",
+        "{} ({}) · budget {budget} · agent {} · {count}: {about} by the budget, at most {most}",
         metric.name,
         term::arrow(metric.goal),
         spec.agent.kind.name(),
