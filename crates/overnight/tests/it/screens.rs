@@ -413,6 +413,7 @@ fn several_studies_live_side_by_side() {
     ");
     repo.overnight(&["--study", "smal", "run"]).ended(2).says("hint: did you mean --study small?");
     repo.ok(&["--study", "fast", "status"]).says("next       overnight run --study fast");
+    repo.ok(&["--study", "fast", "check"]).says("ready: overnight run --study fast");
     let next = "overnight log --study fast · overnight show --study fast champion";
     repo.ok(&["--study", "fast", "run", "--experiments", "2"]).says(next);
     repo.ok(&["run", "--study", "small", "--experiments", "1"]);

@@ -106,12 +106,12 @@ pub(super) fn trust(sequence: &mut Sequence, measured: &Measured) {
 }
 
 /// The one thing to do now.
-pub(super) fn last_lines(report: &Report, begun: bool, sandbox: Option<Tier>) -> Vec<String> {
+pub(super) fn last_lines(report: &Report, begun: bool, sandbox: Option<Tier>, study: &str) -> Vec<String> {
     let snapshot = if report.dirty.is_empty() || begun { "" } else { " --snapshot" };
     let sandbox = sandbox.map_or_else(String::new, |tier| format!(" --sandbox {}", tier.name()));
     let run = match report.has_nothing_to_tune {
-        true => format!("edit {}, then overnight try --from-worktree -m IDEA{sandbox}", report.surface),
-        false => format!("overnight run{snapshot}{sandbox}"),
+        true => format!("edit {}, then overnight try{study} --from-worktree -m IDEA{sandbox}", report.surface),
+        false => format!("overnight run{study}{snapshot}{sandbox}"),
     };
     let first = report.first();
     let topic = first.map_or("", |finding| finding.topic);

@@ -112,7 +112,11 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
     match halt {
         Some(Halt::Error(error)) => return Err(error),
         Some(Halt::Interrupted) => ui::say("stopped: what was learned so far is above; the rest is unknown"),
-        _ => end::last_lines(&report, begun.is_some(), args.sandbox).iter().for_each(|line| screen.line(line)),
+        _ => {
+            let study = super::super::study_flag(&site);
+            let lines = end::last_lines(&report, begun.is_some(), args.sandbox, &study);
+            lines.iter().for_each(|line| screen.line(line));
+        }
     }
     Ok(exit)
 }
