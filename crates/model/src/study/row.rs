@@ -217,7 +217,9 @@ fn row(experiment: &Experiment) -> Row {
         gain_low: estimate.and_then(|estimate| estimate.low),
         gain_high: estimate.and_then(|estimate| estimate.high),
         trials: experiment.trials.len() as u32,
-        seconds: (experiment.seconds > Millis(0)).then(|| experiment.seconds.as_secs()),
+        // A run of less than a millisecond is known to be one.
+        seconds: (experiment.seconds > Millis(0) || !experiment.trials.is_empty())
+            .then(|| experiment.seconds.as_secs()),
         started_at: experiment.started_at,
     }
 }

@@ -65,6 +65,9 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
         Some(limit) => reader.last_rows(limit)?.into_iter().for_each(&mut print),
         None => reader.each_row(ExperimentId(0), &mut print)?,
     }
+    if shown == 0 {
+        ui::data(&term::header_line(summary.as_ref().map_or("metric", |summary| &summary.metric)));
+    }
     imported.iter().for_each(|line| ui::say(line));
     if let Some(summary) = &summary {
         ui::say(&format!(
