@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use overnight_model::event::SegmentFacts;
-use overnight_model::spec::AgentKind;
 
 use super::Subject;
 use crate::load;
@@ -23,16 +22,8 @@ impl Subject {
         let baseline = oid(&known.baseline)?;
         let unlocked = unlocked(&self.user, &self.site, &self.spec);
         let mut changed = locked_changes(&self.user, &unlocked, (baseline, self.user.head()?), known)?;
-        changed.retain(|path| !is_as_in(&self.user, baseline, path) && !self.is_agents(path));
+        changed.retain(|path| !is_as_in(&self.user, baseline, path));
         Ok(changed)
-    }
-
-    /// An agent's own program is no part of what is measured.
-    fn is_agents(&self, path: &Path) -> bool {
-        let AgentKind::Command(command) = &self.spec.agent.kind else { return false };
-        let folder = self.user.prefix(&self.site.dir);
-        let word = |word: &str| folder.join(word.trim_matches(['"', '\'', ';', '&', '|', '(', ')']));
-        command.split_whitespace().any(|named| word(named).components().eq(path.components()))
     }
 
     /// Refuses as `run` would, where the evaluation is not the one that the study began with.

@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod help;
 pub(crate) mod import;
 pub(crate) mod init;
+mod interrupt;
 pub(crate) mod log;
 pub(crate) mod manual;
 pub(crate) mod rebase;

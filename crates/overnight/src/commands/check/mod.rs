@@ -4,7 +4,6 @@ mod agent;
 mod before;
 mod end;
 mod fixed;
-mod interrupt;
 mod look;
 mod machine;
 mod nulls;

@@ -12,11 +12,11 @@ use overnight_model::proposal::Contents;
 use overnight_model::spec::{AgentKind, Check as GuardCheck, Spec, Tier};
 use overnight_model::{Millis, Seed};
 
-use super::interrupt::Interrupt;
 use super::report::{Finding, Level, Report, TrialRow};
 use super::screen::Screen;
 use super::{agent, before, end, nulls, repeats, seeds, trials, words};
 use crate::args::{Check, Place};
+use crate::commands::interrupt::Interrupt;
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, Live};
 use crate::views::term;

@@ -6,10 +6,10 @@ use overnight_engine::sandbox::Found;
 use overnight_model::claim::{Draw, draw};
 use overnight_model::{Score, Seed, State, Study};
 
-use super::interrupt::Interrupt;
 use super::report::{Broken, End, PairRow, Report};
 use super::screen::{self, Screen};
 use super::sides::{Side, Sides};
+use crate::commands::interrupt::Interrupt;
 use crate::error::{CliError, Exit};
 use crate::ui;
 

@@ -1,6 +1,5 @@
 //! `overnight compare A B`: whether B is really better than A. Needs no agent, no key and no study that has begun.
 
-mod interrupt;
 mod match_up;
 mod report;
 mod screen;
@@ -17,7 +16,7 @@ use crate::args::{Place, tier};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, Live};
 
-use interrupt::Interrupt;
+use super::interrupt::Interrupt;
 use match_up::{Halt, MatchUp};
 use report::{End, Report};
 use screen::Screen;
