@@ -1,6 +1,15 @@
-//! The first judge: keep only beyond the measured noise, and only what further runs confirm.
-//!
-//! Whatever decides later does so behind `rule`: everything known of both sides in, one ruling out.
+//! The judge: what is kept, how sure that is, and what another trial would be worth.
+
+mod gauss;
+mod mind;
+mod noise;
+mod normal;
+mod opinion;
+mod prior;
+mod world;
+
+pub use mind::{Mind, Remembered};
+pub use opinion::{Opinion, Side};
 
 use serde::{Deserialize, Serialize};
 

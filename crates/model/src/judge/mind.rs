@@ -1,0 +1,232 @@
+//! The judge's memory: everything measured so far, as beliefs about the noise, the champion and the study's edits.
+//!
+//! Exactly what a careful reader of the ledger would believe who knew nothing before: many ideas of what the noise is
+//! like are held at once, each with its own view of everything, and each score makes some of them more likely. What
+//! cannot be any more is let go. Here more is always better.
+
+use super::gauss::{Component, Level};
+use super::noise::{DRIFTS, SHAPES};
+use super::normal;
+use super::opinion::{Opinion, View};
+use super::prior::COMPONENTS;
+use super::world::World;
+use crate::id::ExperimentId;
+
+/// The noise of two trials may be this much smaller or larger than they show, in steps of this factor.
+const SMALLEST: f64 = 0.4;
+const LARGEST: f64 = 30.0;
+const STEP: f64 = 1.3;
+/// A world so much less likely than the likeliest is let go, and there are never more than so many for long.
+const NEGLIGIBLE: f64 = 0.01;
+const MOST_WORLDS: usize = 24;
+
+/// What was believed of a candidate when it was let go, for when the same one comes again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remembered(Box<[(f64, f64, f64); COMPONENTS]>);
+
+#[derive(Debug, Clone)]
+pub struct Mind {
+    worlds: Vec<World>,
+    /// The champion, where it was kept by this mind: what it is worth is still being learned.
+    kept: Option<ExperimentId>,
+}
+
+impl Mind {
+    /// Begins with the first scores of the baseline. `None` while they are all equal: then nothing is known of noise.
+    ///
+    /// `unequal` are scores of another commit, where the champion's own are all the same.
+    pub fn begin(scores: &[f64], unequal: &[f64]) -> Option<Mind> {
+        let (&first, &other) = (scores.first()?, unequal.first().or(scores.first())?);
+        let spread = |scores: &[f64], from: f64| {
+            let squares: f64 = scores.iter().map(|score| (score - from).powi(2)).sum();
+            (squares, scores.len().saturating_sub(1) as f64)
+        };
+        let mean = |scores: &[f64], first: f64| {
+            first + scores.iter().map(|score| score - first).sum::<f64>() / scores.len().max(1) as f64
+        };
+        let (own, others) = (spread(scores, mean(scores, first)), spread(unequal, mean(unequal, other)));
+        let chosen = if own.0 > 0.0 { own } else { others };
+        let sd = (chosen.0 / chosen.1.max(1.0)).sqrt();
+        if !(sd > 0.0 && sd.is_finite()) {
+            return None;
+        }
+        let unknown = Level { mean: mean(scores, first), variance: 1e4 * LARGEST * LARGEST * sd * sd };
+        let mut worlds = Vec::new();
+        let mut factor = SMALLEST;
+        while factor <= LARGEST {
+            for shape in &SHAPES {
+                for (drift, likely) in DRIFTS {
+                    worlds.push(World::new(shape.chance * likely, factor * sd, shape, drift, unknown));
+                }
+            }
+            factor *= STEP;
+        }
+        let mut mind = Mind { worlds, kept: None };
+        // Where the champion's scores are all the same, they say nothing of noise.
+        let told = if own.0 > 0.0 { scores } else { &scores[..1] };
+        told.iter().for_each(|score| mind.champion(*score));
+        Some(mind)
+    }
+
+    /// Learns a score of the champion.
+    pub fn champion(&mut self, score: f64) {
+        let kept = self.kept;
+        self.learn(|world| world.learn_champion(kept, score));
+    }
+
+    /// A candidate takes its place before the judge: it is compared with the champion of this moment.
+    pub fn open(&mut self, id: ExperimentId) {
+        self.worlds.iter_mut().for_each(|world| world.open(id));
+    }
+
+    /// A candidate that was here before, with what was learned of it then.
+    pub fn open_again(&mut self, id: ExperimentId, before: &Remembered) {
+        self.worlds.iter_mut().for_each(|world| world.open_with(id, &before.0));
+    }
+
+    /// Whether it has its place before the judge.
+    pub fn knows(&self, id: ExperimentId) -> bool {
+        self.worlds.first().is_some_and(|world| world.bank(id).is_some())
+    }
+
+    /// Learns a score of a candidate.
+    pub fn candidate(&mut self, id: ExperimentId, score: f64) {
+        self.learn(|world| world.learn_candidate(id, score));
+    }
+
+    /// The candidate is the champion from now on. What it is worth is learned further with every score of it.
+    pub fn keep(&mut self, id: ExperimentId) {
+        let before = self.kept.replace(id);
+        self.worlds.iter_mut().for_each(|world| world.keep(id, before));
+    }
+
+    /// The candidate is let go; what was believed of it.
+    pub fn discard(&mut self, id: ExperimentId) -> Option<Remembered> {
+        let remembered = self.view(id).map(|view| view.remembered());
+        self.worlds.iter_mut().for_each(|world| world.discard(id));
+        remembered.map(|known| Remembered(Box::new(known)))
+    }
+
+    /// The candidate is gone without a word about it: it broke, or was refused.
+    pub fn forget(&mut self, id: ExperimentId) {
+        self.worlds.iter_mut().for_each(|world| drop(world.close(id)));
+    }
+
+    /// The candidate was put on the present champion, and goes on from there.
+    pub fn restack(&mut self, id: ExperimentId) {
+        self.worlds.iter_mut().for_each(|world| world.restack(id));
+    }
+
+    /// What was measured of the candidate does not count: the machine was another one.
+    pub fn start_over(&mut self, id: ExperimentId) {
+        self.worlds.iter_mut().for_each(|world| world.open(id));
+    }
+
+    /// The champion's place goes back to the one before it.
+    pub fn retract(&mut self) {
+        if let Some(id) = self.kept.take() {
+            self.worlds.iter_mut().for_each(|world| world.retract(id));
+        }
+    }
+
+    /// Time passed, of which nothing is known: another night, or a shift of the machine by so many sd.
+    pub fn unsettle(&mut self, sds: f64) {
+        self.worlds.iter_mut().for_each(|world| world.pass((sds * world.sd).powi(2)));
+    }
+
+    /// What it thinks of a candidate, of one that is worth its place only with a gain above `bar`.
+    pub fn opinion(&self, id: ExperimentId, bar: f64) -> Option<Opinion> {
+        Some(self.view(id)?.opinion(bar, self.price()))
+    }
+
+    /// What it thinks by now of the champion, compared with the one before it.
+    pub fn second_thoughts(&self) -> Option<(ExperimentId, Opinion)> {
+        let kept = self.kept?;
+        Some((kept, self.opinion(kept, 0.0)?))
+    }
+
+    /// The champion's level, and the sd of what is believed of it.
+    pub fn level(&self) -> (f64, f64) {
+        let parts = self.worlds.iter().map(|world| (world.chance, (world.level.mean, world.level.variance)));
+        let Level { mean, variance } = super::gauss::blend(parts);
+        (mean, variance.sqrt())
+    }
+
+    /// The sd of one trial.
+    pub fn noise(&self) -> f64 {
+        self.worlds.iter().map(|world| world.chance * world.sd * world.sd).sum::<f64>().sqrt()
+    }
+
+    /// By how much the level of everything may have moved over so many trials, as a variance.
+    pub fn drift(&self, trials: f64) -> f64 {
+        self.worlds.iter().map(|world| world.chance * world.drift * trials).sum()
+    }
+
+    /// What one more trial costs: what the study gains by one elsewhere.
+    pub fn price(&self) -> f64 {
+        self.worlds.iter().map(|world| world.chance * world.price()).sum()
+    }
+
+    /// How likely a score of the champion is to be as far off as this one, by noise alone.
+    pub fn surprise(&self, score: f64) -> f64 {
+        let tail = |world: &World| {
+            let parts = world.shape.parts.iter().map(|part| {
+                let sd = (world.level.variance + (part.sd * world.sd).powi(2)).sqrt();
+                let off = (score - world.level.mean - part.mean * world.sd).abs() / sd;
+                2.0 * part.weight * normal::probability(-off)
+            });
+            world.chance * parts.sum::<f64>()
+        };
+        self.worlds.iter().map(tail).sum()
+    }
+
+    fn learn(&mut self, score: impl Fn(&mut World)) {
+        for world in &mut self.worlds {
+            world.pass(world.drift);
+            score(world);
+        }
+        self.weigh();
+    }
+
+    /// Chances add up to 1, and what is negligible goes.
+    fn weigh(&mut self) {
+        let most = self.worlds.iter().map(|world| world.chance).fold(0.0, f64::max);
+        let mut least = NEGLIGIBLE * most;
+        if self.worlds.len() > MOST_WORLDS {
+            let mut chances: Vec<f64> = self.worlds.iter().map(|world| world.chance).collect();
+            chances.sort_by(|a, b| b.total_cmp(a));
+            // While all are about as likely, nothing can be said against any of them.
+            least = least.max(chances[MOST_WORLDS].min(0.1 * most));
+        }
+        self.worlds.retain(|world| world.chance > least);
+        let total: f64 = self.worlds.iter().map(|world| world.chance).sum();
+        self.worlds.iter_mut().for_each(|world| world.chance /= total);
+    }
+
+    /// All worlds' beliefs about a candidate as one: for each kind, of one mean and variance.
+    fn view(&self, id: ExperimentId) -> Option<View> {
+        let banks: Vec<_> =
+            self.worlds.iter().map(|world| Some((world.chance, world.bank(id)?))).collect::<Option<_>>()?;
+        let stale = banks.first()?.1.stale;
+        let kind = |kind: usize| {
+            let parts =
+                || banks.iter().map(|(chance, bank)| (chance * bank.components[kind].chance, &bank.components[kind]));
+            let chance: f64 = parts().map(|(weight, _)| weight).sum();
+            let average = |of: &dyn Fn(&Component) -> f64| {
+                parts().map(|(weight, component)| weight * of(component)).sum::<f64>() / chance.max(f64::MIN_POSITIVE)
+            };
+            let (level, effect) = (average(&|component| component.level), average(&|component| component.effect));
+            Component {
+                chance,
+                evidence: 1.0,
+                level,
+                effect,
+                level_variance: average(&|found| found.level_variance + (found.level - level).powi(2)),
+                covariance: average(&|found| found.covariance + (found.level - level) * (found.effect - effect)),
+                effect_variance: average(&|found| found.effect_variance + (found.effect - effect).powi(2)),
+            }
+        };
+        let noise = self.worlds.iter().map(|world| world.chance * world.sd * world.sd * world.shape.as_good_as).sum();
+        Some(View { components: std::array::from_fn(kind), noise, stale, champion_is_it: self.kept == Some(id) })
+    }
+}

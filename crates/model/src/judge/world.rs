@@ -1,0 +1,233 @@
+//! One idea of what the noise is, and everything believed under it.
+
+use super::gauss::{Component, Level, blend};
+use super::noise::Shape;
+use super::prior::{COMPONENTS, HYPOTHESES, RATES, prior};
+use crate::id::ExperimentId;
+
+/// How much of what was learned about the study's edits is let go with each further candidate: good ones run out, and no
+/// hypothesis is ever out of the question.
+const FORGETS: f64 = 0.01;
+/// How much of what is believed of a candidate is taken back where it is put on another champion: edits interact.
+const INTERACTS: f64 = 0.2;
+
+#[derive(Debug, Clone)]
+pub(super) struct World {
+    pub(super) chance: f64,
+    /// The sd of one trial.
+    pub(super) sd: f64,
+    pub(super) shape: &'static Shape,
+    /// The variance by which the level moves from one trial to the next.
+    pub(super) drift: f64,
+    /// The champion's.
+    pub(super) level: Level,
+    /// How likely each hypothesis about the study's edits is.
+    hypotheses: Box<[f64; HYPOTHESES]>,
+    banks: Vec<(ExperimentId, Bank)>,
+}
+
+/// Everything believed of one candidate, for each kind that it may be.
+#[derive(Debug, Clone)]
+pub(super) struct Bank {
+    pub(super) components: [Component; COMPONENTS],
+    /// What is known of the champion's level without this candidate.
+    base: Level,
+    /// The champion has moved on: this one is still compared with the one before.
+    pub(super) stale: bool,
+    /// Whether its kind is news about the study.
+    tells: bool,
+}
+
+impl World {
+    pub(super) fn new(chance: f64, sd: f64, shape: &'static Shape, drift: f64, level: Level) -> World {
+        let hypotheses = Box::new(prior().chances);
+        World { chance, sd, shape, drift: drift * sd * sd, level, hypotheses, banks: Vec::new() }
+    }
+
+    /// A trial's worth of time has passed.
+    pub(super) fn pass(&mut self, variance: f64) {
+        self.level.variance += variance;
+        for (_, bank) in &mut self.banks {
+            bank.base.variance += variance;
+            bank.components.iter_mut().for_each(|component| component.level_variance += variance);
+        }
+    }
+
+    /// Learns a score of the champion, which `kept` is since it was kept.
+    pub(super) fn learn_champion(&mut self, kept: Option<ExperimentId>, score: f64) {
+        self.chance *= self.level.learn(score, self.shape, self.sd);
+        for (id, bank) in &mut self.banks {
+            if kept == Some(*id) {
+                bank.learn(true, score, self.shape, self.sd);
+            } else if !bank.stale {
+                bank.learn(false, score, self.shape, self.sd);
+                bank.base.learn(score, self.shape, self.sd);
+            }
+        }
+    }
+
+    pub(super) fn learn_candidate(&mut self, id: ExperimentId, score: f64) {
+        let (shape, sd) = (self.shape, self.sd);
+        let likelihood = self.bank_mut(id).map(|bank| bank.learn(true, score, shape, sd));
+        self.chance *= likelihood.unwrap_or(1.0);
+    }
+
+    /// A candidate of which nothing is known but the study it belongs to.
+    pub(super) fn open(&mut self, id: ExperimentId) {
+        let known = prior();
+        let chances = self.kinds();
+        let component = |kind: usize| Component {
+            chance: chances[kind],
+            evidence: 1.0,
+            level: self.level.mean,
+            effect: known.means[kind] * self.sd,
+            level_variance: self.level.variance,
+            covariance: 0.0,
+            effect_variance: (known.sds[kind] * self.sd).powi(2),
+        };
+        let components = std::array::from_fn(component);
+        self.insert(id, Bank { components, base: self.level, stale: false, tells: true });
+    }
+
+    /// A candidate of which something is known: how likely each kind is, its effect and the variance of that.
+    pub(super) fn open_with(&mut self, id: ExperimentId, known: &[(f64, f64, f64); COMPONENTS]) {
+        let component = |kind: usize| {
+            let (chance, effect, effect_variance) = known[kind];
+            Component {
+                chance,
+                evidence: 1.0,
+                level: self.level.mean,
+                effect,
+                level_variance: self.level.variance,
+                covariance: 0.0,
+                effect_variance,
+            }
+        };
+        let components = std::array::from_fn(component);
+        self.insert(id, Bank { components, base: self.level, stale: false, tells: false });
+    }
+
+    /// A candidate goes on against the present champion, with what was learned of it against the one before.
+    pub(super) fn restack(&mut self, id: ExperimentId) {
+        let Some(bank) = self.bank(id).cloned() else { return self.open(id) };
+        let doubt = self.kinds();
+        self.learn_kind(&bank);
+        let known = std::array::from_fn(|kind| {
+            let Component { chance, effect, effect_variance, .. } = bank.components[kind];
+            ((1.0 - INTERACTS) * chance + INTERACTS * doubt[kind], effect, effect_variance)
+        });
+        self.open_with(id, &known);
+    }
+
+    /// The candidate is the champion now; all others are compared with what was before.
+    pub(super) fn keep(&mut self, id: ExperimentId, before: Option<ExperimentId>) {
+        self.banks.retain(|(open, _)| Some(*open) != before);
+        self.banks.iter_mut().for_each(|(_, bank)| bank.stale = true);
+        let Some(bank) = self.bank(id).cloned() else { return };
+        self.learn_kind(&bank);
+        self.level = bank.level(true);
+    }
+
+    /// The candidate is gone, and what it told about the level and about the study stays.
+    pub(super) fn discard(&mut self, id: ExperimentId) {
+        let Some(bank) = self.close(id) else { return };
+        self.learn_kind(&bank);
+        if bank.stale {
+            return;
+        }
+        let (after, before) = (bank.level(false), bank.base);
+        if before == self.level {
+            self.level = after;
+            return;
+        }
+        // Others moved the level meanwhile: only what this one added counts.
+        let added = 1.0 / after.variance - 1.0 / before.variance;
+        if added > 0.0 {
+            let precision = 1.0 / self.level.variance + added;
+            let moment =
+                self.level.mean / self.level.variance + after.mean / after.variance - before.mean / before.variance;
+            self.level = Level { mean: moment / precision, variance: 1.0 / precision };
+        }
+    }
+
+    /// The champion gives its place back to the one before it.
+    pub(super) fn retract(&mut self, id: ExperimentId) {
+        if let Some(bank) = self.close(id) {
+            self.level = bank.level(false);
+        }
+        self.banks.iter_mut().for_each(|(_, bank)| bank.stale = true);
+    }
+
+    pub(super) fn close(&mut self, id: ExperimentId) -> Option<Bank> {
+        let at = self.banks.iter().position(|(open, _)| *open == id)?;
+        Some(self.banks.swap_remove(at).1)
+    }
+
+    pub(super) fn bank(&self, id: ExperimentId) -> Option<&Bank> {
+        self.banks.iter().find(|(open, _)| *open == id).map(|(_, bank)| bank)
+    }
+
+    /// What the best rule would gain per trial in this study.
+    pub(super) fn price(&self) -> f64 {
+        let rate: f64 = self.hypotheses.iter().zip(&RATES).map(|(chance, rate)| chance * rate).sum();
+        self.sd * self.shape.as_good_as.sqrt() * rate
+    }
+
+    fn bank_mut(&mut self, id: ExperimentId) -> Option<&mut Bank> {
+        self.banks.iter_mut().find(|(open, _)| *open == id).map(|(_, bank)| bank)
+    }
+
+    fn insert(&mut self, id: ExperimentId, bank: Bank) {
+        self.close(id);
+        self.banks.push((id, bank));
+    }
+
+    /// How likely each kind of edit is in this study.
+    fn kinds(&self) -> [f64; COMPONENTS] {
+        let weights = &prior().weights;
+        let mut kinds = [0.0; COMPONENTS];
+        for (chance, weights) in self.hypotheses.iter().zip(weights) {
+            kinds.iter_mut().zip(weights).for_each(|(kind, weight)| *kind += chance * weight);
+        }
+        kinds
+    }
+
+    fn learn_kind(&mut self, bank: &Bank) {
+        if !bank.tells {
+            return;
+        }
+        let known = prior();
+        for (hypothesis, chance) in self.hypotheses.iter_mut().enumerate() {
+            let parts = known.weights[hypothesis].iter().zip(&bank.components);
+            let likelihood: f64 = parts.map(|(weight, component)| weight * component.evidence).sum();
+            *chance *= likelihood;
+        }
+        let total: f64 = self.hypotheses.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        for (chance, first) in self.hypotheses.iter_mut().zip(&known.chances) {
+            *chance = (1.0 - FORGETS) * *chance / total + FORGETS * first;
+        }
+    }
+}
+
+impl Bank {
+    /// How likely the score was, whatever kind the candidate is of.
+    fn learn(&mut self, of_candidate: bool, score: f64, shape: &Shape, sd: f64) -> f64 {
+        let mut total = 0.0;
+        for component in &mut self.components {
+            let likelihood = component.learn(of_candidate, score, shape, sd);
+            component.chance *= likelihood;
+            component.evidence *= likelihood;
+            total += component.chance;
+        }
+        for component in &mut self.components {
+            component.chance /= total;
+            component.evidence /= total;
+        }
+        total
+    }
+
+    /// The level of the champion it is compared with, or its own.
+    fn level(&self, of_candidate: bool) -> Level {
+        blend(self.components.iter().map(|component| (component.chance, component.foretold(of_candidate))))
+    }
+}
