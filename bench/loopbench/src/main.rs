@@ -9,7 +9,9 @@ mod noise;
 mod rules;
 mod scenario;
 mod score;
+mod studies;
 mod table;
+mod targets;
 mod world;
 
 use std::error::Error;
@@ -30,6 +32,7 @@ usage: bench/loopbench/run [options]
   --scenario NAME    only this one; may be given again
   --rule NAME        only this one; may be given again
   --overview         true gains alone
+  --targets          what was promised of our judge, and whether it holds
   --json             every figure, for programs
   --list             what there is to choose from
 ";
@@ -47,6 +50,7 @@ struct Options {
 enum Show {
     Blocks,
     Overview,
+    Targets,
     Json,
     List,
     Help,
@@ -104,6 +108,7 @@ fn options(arguments: &[String]) -> Result<Options, String> {
                 options.rules.push(found.ok_or_else(|| format!("no rule is called `{name}`; see --list"))?);
             }
             "--overview" => options.show = Show::Overview,
+            "--targets" => options.show = Show::Targets,
             "--json" => options.show = Show::Json,
             "--list" => options.show = Show::List,
             "--help" | "-h" => options.show = Show::Help,
@@ -133,9 +138,14 @@ fn results(options: &Options) -> Result<String, Box<dyn Error>> {
         score::score(scenario.name, entry.name, &nights[index] as &[Night], beside)
     };
     let scores: Vec<Score> = (0..pairs.len()).map(scored).collect();
+    let of_scenario = |index: usize| &nights[index * rules.len()..(index + 1) * rules.len()];
+    let rows = options.scenarios.iter().enumerate();
+    let targets: Vec<_> = rows.filter_map(|(i, scenario)| targets::row(scenario, rules, of_scenario(i))).collect();
     if options.show == Show::Json {
         let Size { trials, slots } = size;
-        let found = serde_json::json!({ "seed": seed, "trials": trials, "slots": slots, "scores": scores });
+        let found = serde_json::json!({
+            "seed": seed, "trials": trials, "slots": slots, "scores": scores, "targets": targets,
+        });
         return Ok(format!("{}\n", serde_json::to_string_pretty(&found)?));
     }
     let slots = if size.slots == 1 { "1 slot".to_owned() } else { format!("{} slots", size.slots) };
@@ -150,9 +160,13 @@ fn results(options: &Options) -> Result<String, Box<dyn Error>> {
             text.push_str(&table::block(scenario, &lines));
         }
     }
-    let names: Vec<&str> = rules.iter().map(|entry| entry.name).collect();
     text.push('\n');
-    text.push_str(&table::overview(&options.scenarios, &names, &scores));
+    if options.show == Show::Targets {
+        text.push_str(&targets::table(&targets));
+    } else {
+        let names: Vec<&str> = rules.iter().map(|entry| entry.name).collect();
+        text.push_str(&table::overview(&options.scenarios, &names, &scores));
+    }
     text.push_str(&format!("reproduce: {}\n", command(options)));
     Ok(text)
 }
@@ -164,6 +178,9 @@ fn command(options: &Options) -> String {
     if options.scenarios.len() < SCENARIOS.len() {
         options.scenarios.iter().for_each(|scenario| text.push_str(&format!(" --scenario {}", scenario.name)));
     }
+    if options.show == Show::Targets {
+        text.push_str(" --targets");
+    }
     if options.rules.len() < RULES.len() {
         options.rules.iter().for_each(|entry| text.push_str(&format!(" --rule {}", entry.name)));
     }
@@ -174,7 +191,7 @@ fn list() -> String {
     let scenarios = SCENARIOS.iter().map(|scenario| (scenario.name, scenario.about));
     let rules = RULES.iter().map(|entry| (entry.name, entry.about));
     let lines = |rows: &mut dyn Iterator<Item = (&str, &str)>| -> String {
-        rows.map(|(name, about)| format!("  {name:<15} {about}\n")).collect()
+        rows.map(|(name, about)| format!("  {name:<21} {about}\n")).collect()
     };
     format!("scenarios\n{}rules\n{}", lines(&mut { scenarios }), lines(&mut { rules }))
 }

@@ -101,7 +101,7 @@ pub fn nights(pairs: &[(&Scenario, &Entry)], count: usize, seed: u64, size: Size
             let Some((scenario, entry)) = pairs.get(job) else { return };
             let one = |index: usize| {
                 let seed = seed.wrapping_add(index as u64);
-                night(scenario, seed, size, entry.start(seed, size.slots).as_mut())
+                night(scenario, seed, size, entry.start(seed, size).as_mut())
             };
             let done = (0..count).map(one).collect();
             found.lock().expect("no thread panics")[job] = done;
@@ -132,7 +132,7 @@ mod tests {
     fn a_night_without_real_improvements_gains_nothing_whatever_is_kept() {
         for entry in RULES {
             for seed in 0..20 {
-                let found = night(scenario("nothing"), seed, SIZE, entry.start(seed, 1).as_mut());
+                let found = night(scenario("nothing"), seed, SIZE, entry.start(seed, SIZE).as_mut());
                 assert_eq!((found.gain, found.wins), (0.0, 0), "{}", entry.name);
                 assert_eq!(found.kept, found.false_kept, "{}", entry.name);
             }
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn the_same_seed_is_the_same_night_and_another_is_not() {
         for entry in RULES {
-            let play = |seed| night(scenario("1sd-rich"), seed, SIZE, entry.start(seed, 1).as_mut());
+            let play = |seed| night(scenario("1sd-rich"), seed, SIZE, entry.start(seed, SIZE).as_mut());
             assert_eq!(play(3), play(3), "{}", entry.name);
             assert!((0..10).any(|seed| play(seed) != play(seed + 10)), "{}", entry.name);
         }
@@ -154,7 +154,7 @@ mod tests {
     fn every_rule_spends_the_whole_budget_and_no_more() {
         for scenario in SCENARIOS {
             for entry in RULES {
-                let found = night(scenario, 9, SIZE, entry.start(9, 1).as_mut());
+                let found = night(scenario, 9, SIZE, entry.start(9, SIZE).as_mut());
                 assert_eq!(found.trials, 60, "{} on {}", entry.name, scenario.name);
             }
         }
@@ -162,21 +162,23 @@ mod tests {
 
     #[test]
     fn several_slots_spend_the_same_budget() {
-        let found = night(scenario("5sd"), 2, Size { trials: 60, slots: 4 }, RULES[0].start(2, 4).as_mut());
+        let size = Size { trials: 60, slots: 4 };
+        let found = night(scenario("5sd"), 2, size, RULES[0].start(2, size).as_mut());
         assert_eq!(found.trials, 60);
         assert!(found.judged > 10, "{found:?}");
     }
 
     #[test]
     fn without_noise_our_interval_is_a_point_and_holds_the_truth() {
-        let found = night(scenario("deterministic"), 4, SIZE, RULES[0].start(4, 1).as_mut());
+        let found = night(scenario("deterministic"), 4, SIZE, RULES[0].start(4, SIZE).as_mut());
         assert!(found.kept > 0 && found.covered == Some(true), "{found:?}");
     }
 
     #[test]
     fn without_noise_greedy_keeps_every_improvement_and_nothing_else() {
         let greedy = RULES.iter().find(|entry| entry.name == "greedy").unwrap();
-        let found = night(scenario("deterministic"), 4, Size { trials: 500, slots: 1 }, greedy.start(4, 1).as_mut());
+        let size = Size { trials: 500, slots: 1 };
+        let found = night(scenario("deterministic"), 4, size, greedy.start(4, size).as_mut());
         assert_eq!((found.false_kept, found.missed), (0, 0));
         assert!(found.kept > 20 && (found.gain - found.reported).abs() < 1e-9, "{found:?}");
     }

@@ -36,34 +36,42 @@ const ENOUGH: f64 = 20.0;
 const RESAMPLES: usize = 1000;
 
 pub fn score(scenario: &'static str, rule: &'static str, nights: &[Night], ours: Option<&[Night]>) -> Score {
-    let over = |part: &dyn Fn(&Night) -> (f64, f64)| figure(nights.iter().map(part).collect());
-    let mean = |part: &dyn Fn(&Night) -> f64| over(&|night| (part(night), 1.0)).expect("there are nights");
-    let share = |part: &dyn Fn(&Night) -> (f64, f64)| {
-        let cases: f64 = nights.iter().map(|night| part(night).1).sum();
-        over(part).filter(|_| cases >= ENOUGH)
-    };
     let pairs = |ours: &[Night]| ours.iter().zip(nights).map(|(ours, night)| (ours.gain - night.gain, 1.0)).collect();
     Score {
         scenario,
         rule,
         nights: nights.len(),
-        gain: mean(&|night| night.gain),
+        gain: mean(nights, |night| night.gain),
         ours_ahead: ours.and_then(|ours| figure(pairs(ours))),
-        reported_minus_true: mean(&|night| night.reported - night.gain),
-        kept_per_night: mean(&|night| f64::from(night.kept)),
-        false_keeps: share(&|night| (night.false_kept.into(), night.kept.into())),
-        missed_wins: share(&|night| (night.missed.into(), night.wins.into())),
-        trials_per_win: share(&|night| (night.trials.into(), (night.kept - night.false_kept).into())),
-        coverage: share(&|night| match night.covered {
-            Some(covered) => (f64::from(u8::from(covered)), 1.0),
-            None => (0.0, 0.0),
-        }),
+        reported_minus_true: mean(nights, |night| night.reported - night.gain),
+        kept_per_night: mean(nights, |night| f64::from(night.kept)),
+        false_keeps: share(nights, |night| (night.false_kept.into(), night.kept.into())),
+        missed_wins: share(nights, |night| (night.missed.into(), night.wins.into())),
+        trials_per_win: share(nights, |night| (night.trials.into(), (night.kept - night.false_kept).into())),
+        coverage: coverage(nights),
     }
+}
+
+/// How often the interval held the truth, of the nights that gave one.
+pub fn coverage(nights: &[Night]) -> Option<Figure> {
+    share(nights, |night| match night.covered {
+        Some(covered) => (f64::from(u8::from(covered)), 1.0),
+        None => (0.0, 0.0),
+    })
+}
+
+pub fn mean(nights: &[Night], part: impl Fn(&Night) -> f64) -> Figure {
+    figure(nights.iter().map(|night| (part(night), 1.0)).collect()).expect("there are nights")
+}
+
+fn share(nights: &[Night], part: impl Fn(&Night) -> (f64, f64)) -> Option<Figure> {
+    let cases: f64 = nights.iter().map(|night| part(night).1).sum();
+    figure(nights.iter().map(part).collect()).filter(|_| cases >= ENOUGH)
 }
 
 /// The ratio of two sums over nights, with the percentile bootstrap over nights. `None` where there is nothing to
 /// divide by.
-fn figure(nights: Vec<(f64, f64)>) -> Option<Figure> {
+pub fn figure(nights: Vec<(f64, f64)>) -> Option<Figure> {
     let ratio = |(above, below): (f64, f64)| (below > 0.0).then(|| above / below);
     let add = |(a, b): (f64, f64), (c, d): (f64, f64)| (a + c, b + d);
     let value = ratio(nights.iter().copied().fold((0.0, 0.0), add))?;

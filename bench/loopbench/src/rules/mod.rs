@@ -4,6 +4,7 @@ mod ours;
 mod peer;
 mod peers;
 
+use crate::night::Size;
 use crate::world::Subject;
 use ours::Ours;
 use peer::Sequential;
@@ -57,9 +58,9 @@ enum Make {
 
 impl Entry {
     /// Peers judge one candidate after the other, whatever the slots.
-    pub fn start(&self, seed: u64, slots: u32) -> Box<dyn Rule> {
+    pub fn start(&self, seed: u64, size: Size) -> Box<dyn Rule> {
         match self.make {
-            Make::Ours => Box::new(Ours::new(seed, slots)),
+            Make::Ours => Box::new(Ours::new(seed, size)),
             Make::Peer(peer) => Box::new(Sequential::new(peer)),
         }
     }
