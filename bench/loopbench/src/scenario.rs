@@ -28,6 +28,8 @@ pub struct Scenario {
     pub seed_tricks: f64,
     /// The share of proposals that offer once more what was discarded.
     pub rerolls: f64,
+    /// The share of the noise's variance that the seed of a trial determines, alike for every candidate.
+    pub paired: f64,
 }
 
 /// Whether good edits get rarer.

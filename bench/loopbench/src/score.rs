@@ -25,6 +25,10 @@ pub struct Score {
     pub ours_ahead: Option<Figure>,
     pub reported_minus_true: Figure,
     pub kept_per_night: Figure,
+    pub retracted_per_night: Figure,
+    /// Of those taken back, the share that was better after all.
+    pub retracted_wrongly: Option<Figure>,
+    /// Of the keeps that stand in the morning, the share that is not better than what they replaced.
     pub false_keeps: Option<Figure>,
     pub missed_wins: Option<Figure>,
     pub trials_per_win: Option<Figure>,
@@ -45,9 +49,17 @@ pub fn score(scenario: &'static str, rule: &'static str, nights: &[Night], ours:
         ours_ahead: ours.and_then(|ours| figure(pairs(ours))),
         reported_minus_true: mean(nights, |night| night.reported - night.gain),
         kept_per_night: mean(nights, |night| f64::from(night.kept)),
-        false_keeps: share(nights, |night| (night.false_kept.into(), night.kept.into())),
+        retracted_per_night: mean(nights, |night| f64::from(night.retracted)),
+        retracted_wrongly: share(nights, |night| (night.retracted_wrongly.into(), night.retracted.into())),
+        false_keeps: share(nights, |night| {
+            let (standing, wrong) = night.standing();
+            (wrong.into(), standing.into())
+        }),
         missed_wins: share(nights, |night| (night.missed.into(), night.wins.into())),
-        trials_per_win: share(nights, |night| (night.trials.into(), (night.kept - night.false_kept).into())),
+        trials_per_win: share(nights, |night| {
+            let (standing, wrong) = night.standing();
+            (night.trials.into(), (standing - wrong).into())
+        }),
         coverage: coverage(nights),
     }
 }

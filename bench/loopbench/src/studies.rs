@@ -17,6 +17,7 @@ const PLAIN: Scenario = Scenario {
     families: None,
     seed_tricks: 0.0,
     rerolls: 0.0,
+    paired: 0.0,
 };
 
 const HEAVY: Scenario = Scenario { name: "heavy", about: "1 sd, heavy tails (t3)", shape: Shape::Heavy, ..PLAIN };
@@ -153,5 +154,6 @@ pub const SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario { name: "seed-tricks", about: "1 sd, a third of the empty edits fix a seed", seed_tricks: 0.33, ..PLAIN },
+    Scenario { name: "seeded", about: "1 sd, four fifths of the variance come from the seed", paired: 0.8, ..PLAIN },
     Scenario { name: "re-rolls", about: "1 sd, 40 % of proposals were discarded before", rerolls: 0.40, ..PLAIN },
 ];

@@ -63,7 +63,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    fn of(is_met: bool, is_reached: bool) -> Verdict {
+    pub fn of(is_met: bool, is_reached: bool) -> Verdict {
         match () {
             () if is_met => Verdict::Met,
             () if is_reached => Verdict::Open,
@@ -71,7 +71,7 @@ impl Verdict {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Verdict::Met => "met",
             Verdict::Open => "open",

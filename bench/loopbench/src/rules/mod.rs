@@ -16,6 +16,8 @@ pub trait Rule {
     /// The candidate that was asked for; equal contents are equal programs.
     fn proposed(&mut self, candidate: Subject, content: u64);
     fn measured(&mut self, ticket: u64, score: f64);
+    /// The same edit on top of the present champion, as it was asked for.
+    fn restacked(&mut self, _candidate: Subject, _stacked: Subject, _content: u64) {}
     /// What it tells its user in the morning.
     fn report(&self) -> Report;
 }
@@ -23,11 +25,18 @@ pub trait Rule {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Move {
     Propose,
-    /// One trial; its score comes back under this number.
+    /// One trial; its score comes back under this number. Trials that run at once end in the order they began.
     Measure {
         ticket: u64,
         subject: Subject,
+        seed: u64,
     },
+    /// A candidate for an older champion, put on top of the present one. It replaces the candidate and gets its verdict.
+    Restack {
+        candidate: Subject,
+    },
+    /// The latest keep is taken back; the champion is the one before.
+    Retract,
     Keep(Subject),
     Discard(Subject),
     /// It was not tried at all.

@@ -89,9 +89,10 @@ impl Rule for Ours {
                     self.asked = Some((experiment, parent));
                     return Some(Move::Propose);
                 }
-                Step::StartTrial { trial, experiment, .. } => {
+                Step::StartTrial { trial, experiment, seed, .. } => {
                     self.trials.insert(trial.0, experiment);
-                    return Some(Move::Measure { ticket: trial.0, subject: self.subjects[&experiment] });
+                    let subject = self.subjects[&experiment];
+                    return Some(Move::Measure { ticket: trial.0, subject, seed: seed.0.into() });
                 }
                 Step::Judge(judged) => {
                     self.study.forget_judged();
@@ -205,7 +206,7 @@ mod tests {
             match ours.next() {
                 Some(Move::Propose) if verdict.is_some() => return (verdict.unwrap(), ours.report()),
                 Some(Move::Propose) => ours.proposed(1, 1),
-                Some(Move::Measure { ticket, subject }) => {
+                Some(Move::Measure { ticket, subject, .. }) => {
                     sign = -sign;
                     ours.measured(ticket, if subject == 1 { level } else { 0.0 } + sign * noise);
                 }
@@ -232,7 +233,7 @@ mod tests {
         while moves.len() < 3 {
             match ours.next().expect("nothing to wait for") {
                 Move::Propose => ours.proposed(moves.len() + 1, 5),
-                Move::Measure { ticket, subject } => ours.measured(ticket, -(subject as f64)),
+                Move::Measure { ticket, subject, .. } => ours.measured(ticket, -(subject as f64)),
                 verdict => moves.push(verdict),
             }
         }
