@@ -7,7 +7,7 @@ use crate::options::{self, Options, Show, USAGE};
 use crate::rules::{Entry, OURS, RULES};
 use crate::scenario::{SCENARIOS, Scenario};
 use crate::score::{self, Score};
-use crate::{by_slots, table, targets};
+use crate::{by_slots, claims, table, targets};
 
 /// What these options print.
 pub fn shown(arguments: &[String]) -> Result<String, Box<dyn Error>> {
@@ -16,6 +16,7 @@ pub fn shown(arguments: &[String]) -> Result<String, Box<dyn Error>> {
         Show::Help => Ok(USAGE.to_owned()),
         Show::List => Ok(list()),
         Show::BySlots => by_slots(&options),
+        Show::Claims => claims(&options),
         Show::Blocks | Show::Overview | Show::Targets => results(&options),
     }
 }
@@ -27,6 +28,16 @@ fn by_slots(options: &Options) -> Result<String, Box<dyn Error>> {
         return json(options, &[("by_slots", serde_json::to_value(&rows)?)]);
     }
     Ok(format!("{}\n{}", heading(options), by_slots::table(&rows) + &reproduce(options)))
+}
+
+fn claims(options: &Options) -> Result<String, Box<dyn Error>> {
+    let Options { nights: count, seed, .. } = *options;
+    let rows = claims::rows(claims::CLAIMANTS, count, seed);
+    if options.json {
+        return json(options, &[("claims", serde_json::to_value(&rows)?)]);
+    }
+    let heading = format!("{count} claims for each line, seed {seed}; effects in noise sd of one trial\n");
+    Ok(format!("{heading}\n{}", claims::table(&rows) + &reproduce(options)))
 }
 
 fn results(options: &Options) -> Result<String, Box<dyn Error>> {
@@ -117,7 +128,7 @@ mod tests {
     #[test]
     fn the_command_in_the_table_gives_the_table_again() {
         let few = "--nights 3 --trials 40 --scenario 3sd";
-        for words in ["", " --rule overnight --rule greedy", " --overview", " --targets", " --by-slots"] {
+        for words in ["", " --rule overnight --rule greedy", " --overview", " --targets", " --by-slots", " --claims"] {
             let first = printed(&format!("{few}{words}"));
             let (_, command) = first.trim_end().rsplit_once("reproduce: bench/loopbench/run ").unwrap();
             assert_eq!(printed(command), first);

@@ -5,6 +5,7 @@
 
 mod by_slots;
 mod chance;
+mod claims;
 mod command;
 mod night;
 mod noise;

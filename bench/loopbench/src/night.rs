@@ -188,12 +188,12 @@ mod tests {
     }
 
     /// Proposes twice, keeps the first, puts the second on top of it, keeps and takes back.
-    struct Stacks {
-        moves: std::vec::IntoIter<Move>,
+    struct Stacks<I> {
+        moves: I,
         stacked: Option<(usize, usize)>,
     }
 
-    impl Rule for Stacks {
+    impl<I: Iterator<Item = Move>> Rule for Stacks<I> {
         fn next(&mut self) -> Option<Move> {
             Some(match self.moves.next() {
                 // What was restacked has a number that only the world knows.
@@ -217,7 +217,7 @@ mod tests {
         let (propose, restack) = (Move::Propose, Move::Restack { candidate: 2 });
         let all = [propose, propose, Move::Keep(1), restack, Move::Keep(2), Move::Retract];
         let play = |seed, count: usize| {
-            let mut rule = Stacks { moves: all[..count].to_vec().into_iter(), stacked: None };
+            let mut rule = Stacks { moves: all[..count].iter().copied(), stacked: None };
             let found = night(scenario("5sd"), seed, SIZE, &mut rule);
             assert!(count < 4 || rule.stacked == Some((2, 3)));
             found

@@ -16,6 +16,7 @@ usage: bench/loopbench/run [options]
   --overview         true gains alone
   --targets          what was promised of our judge, and whether it holds
   --by-slots         what 2, 4 and 8 slots gain in the hours of one; --trials are those of one slot
+  --claims           how often `compare` claims what is not so, and finds what is; --nights are claims of each kind
   --json             the same for programs, with every figure
   --list             what there is to choose from
 ";
@@ -36,6 +37,7 @@ pub enum Show {
     Overview,
     Targets,
     BySlots,
+    Claims,
     List,
     Help,
 }
@@ -75,6 +77,7 @@ pub fn read(arguments: &[String]) -> Result<Options, String> {
             "--overview" => options.show = Show::Overview,
             "--targets" => options.show = Show::Targets,
             "--by-slots" => options.show = Show::BySlots,
+            "--claims" => options.show = Show::Claims,
             "--json" => options.json = true,
             "--list" => options.show = Show::List,
             "--help" | "-h" => options.show = Show::Help,
@@ -105,6 +108,7 @@ pub fn command(options: &Options) -> String {
         Show::Overview => " --overview",
         Show::Targets => " --targets",
         Show::BySlots => " --by-slots",
+        Show::Claims => " --claims",
         Show::Blocks | Show::List | Show::Help => "",
     });
     if options.rules.len() < RULES.len() {

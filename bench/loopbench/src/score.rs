@@ -66,10 +66,9 @@ pub fn score(scenario: &'static str, rule: &'static str, nights: &[Night], ours:
 
 /// How often the interval held the truth, of the nights that gave one.
 pub fn coverage(nights: &[Night]) -> Option<Figure> {
-    share(nights, |night| match night.covered {
-        Some(covered) => (f64::from(u8::from(covered)), 1.0),
-        None => (0.0, 0.0),
-    })
+    let known: Vec<bool> = nights.iter().filter_map(|night| night.covered).collect();
+    let covered = known.iter().filter(|covered| **covered).count();
+    (known.len() as f64 >= ENOUGH).then(|| binomial(covered, known.len()))
 }
 
 pub fn mean(nights: &[Night], part: impl Fn(&Night) -> f64) -> Figure {
@@ -96,6 +95,16 @@ pub fn figure(nights: Vec<(f64, f64)>) -> Option<Figure> {
     Some(Figure { value, low: at(0.025), high: at(0.975) })
 }
 
+/// A share of independent cases, with Wilson's interval: it means something also where all cases are alike.
+pub fn binomial(hits: usize, cases: usize) -> Figure {
+    const Z: f64 = 1.959_964;
+    let (n, share) = (cases as f64, hits as f64 / cases as f64);
+    let scale = 1.0 + Z * Z / n;
+    let middle = (share + Z * Z / (2.0 * n)) / scale;
+    let half = Z / scale * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    Figure { value: share, low: (middle - half).max(0.0), high: (middle + half).min(1.0) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +117,14 @@ mod tests {
         assert!((found.high - found.low - 0.196).abs() < 0.03, "{found:?}");
         assert!(found.low < found.value && found.value < found.high);
         assert_eq!(figure(vec![(1.0, 0.0); 9]), None);
+    }
+
+    #[test]
+    fn the_interval_of_a_share_is_wilsons() {
+        let Figure { value, low, high } = binomial(5, 100);
+        assert!(value == 0.05 && (low - 0.0215).abs() < 1e-3 && (high - 0.1118).abs() < 1e-3, "{low} {high}");
+        let Figure { low, high, .. } = binomial(0, 100);
+        assert!(low == 0.0 && (high - 0.037).abs() < 1e-3, "{high}");
     }
 
     #[test]

@@ -107,6 +107,13 @@ impl<'a> World<'a> {
         self.add(Candidate { level: champion.level + effect, edit: effect, sd, frozen, content, families })
     }
 
+    /// An edit of the baseline that is worth this much.
+    pub fn plant(&mut self, effect: f64) -> Subject {
+        let own = Chance::of(&[self.seed, 6]).normal();
+        let sd = (self.scenario.own_noise * own).exp();
+        self.add(Candidate { level: effect, edit: effect, sd, frozen: None, content: 1, families: 0 })
+    }
+
     /// The same edit on top of the present champion: what merging a candidate of an older one gives. Another program,
     /// whose edit is worth what it was worth.
     pub fn restack(&mut self, subject: Subject) -> Subject {
