@@ -56,7 +56,8 @@ fn results(options: &Options) -> Result<String, Box<dyn Error>> {
     let scores: Vec<Score> = (0..pairs.len()).map(scored).collect();
     let of_scenario = |index: usize| &nights[index * rules.len()..(index + 1) * rules.len()];
     let rows = options.scenarios.iter().enumerate();
-    let targets: Vec<_> = rows.filter_map(|(i, scenario)| targets::row(scenario, rules, of_scenario(i))).collect();
+    let targets: Vec<_> =
+        rows.filter_map(|(i, scenario)| targets::row(scenario, OURS, rules, of_scenario(i))).collect();
     if options.json {
         let (scores, targets) = (serde_json::to_value(&scores)?, serde_json::to_value(&targets)?);
         return json(options, &[("scores", scores), ("targets", targets)]);

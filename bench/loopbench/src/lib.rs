@@ -13,6 +13,7 @@ mod options;
 mod rules;
 mod scenario;
 mod score;
+mod short;
 mod studies;
 mod table;
 mod targets;
@@ -23,3 +24,5 @@ pub use command::shown;
 pub use night::{Night, Size, night};
 pub use rules::{Move, Report, Rule};
 pub use scenario::{SCENARIOS, Scenario};
+/// For `overnight verify --judge`.
+pub use short::{Checked, FULL, Short, check};

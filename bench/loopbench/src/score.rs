@@ -13,6 +13,18 @@ pub struct Figure {
     pub high: f64,
 }
 
+/// How far beyond its 95 % interval a figure has to be before chance is out of the question: with it, one in a thousand
+/// is false.
+const WIDE: f64 = 3.29 / 1.96;
+
+impl Figure {
+    /// The interval that leaves next to nothing to chance.
+    pub fn wide(&self) -> (f64, f64) {
+        let Figure { value, low, high } = *self;
+        (value - WIDE * (value - low), value + WIDE * (high - value))
+    }
+}
+
 /// One rule on one scenario. A share of too few is not given.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Score {
@@ -69,6 +81,14 @@ pub fn coverage(nights: &[Night]) -> Option<Figure> {
     let known: Vec<bool> = nights.iter().filter_map(|night| night.covered).collect();
     let covered = known.iter().filter(|covered| **covered).count();
     (known.len() as f64 >= ENOUGH).then(|| binomial(covered, known.len()))
+}
+
+/// How often what was said of the gain held, of all nights: the interval, or that there is no gain where nothing was
+/// kept. `None` for a rule that gives no intervals.
+pub fn coverage_of_nights(nights: &[Night]) -> Option<Figure> {
+    nights.iter().find_map(|night| night.covered)?;
+    let holds = |night: &&Night| night.covered.unwrap_or(night.reported == 0.0 && night.gain == 0.0);
+    Some(binomial(nights.iter().filter(holds).count(), nights.len()))
 }
 
 pub fn mean(nights: &[Night], part: impl Fn(&Night) -> f64) -> Figure {
@@ -136,6 +156,15 @@ mod tests {
         assert_eq!(found.coverage, None);
         let trials_per_win = found.trials_per_win.unwrap().value;
         assert!((trials_per_win - 20.0 / 30.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_night_that_kept_nothing_and_says_so_is_right() {
+        let night = |covered, gain| Night { covered, gain, ..Night::default() };
+        let nights = [night(Some(true), 1.0), night(Some(false), 1.0), night(None, 0.0), night(None, 1.0)];
+        assert_eq!(coverage_of_nights(&nights).unwrap().value, 0.5);
+        assert_eq!(coverage_of_nights(&nights[2..]), None);
+        assert_eq!(coverage(&nights), None, "two intervals are too few to speak of");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::night::Night;
 use crate::noise::Shape;
-use crate::rules::{Entry, OURS};
+use crate::rules::Entry;
 use crate::scenario::{Scenario, Target};
 use crate::score::{self, Figure};
 
@@ -28,7 +28,10 @@ pub struct Row {
     pub gain: Figure,
     pub beside: Option<Beside>,
     pub reported_minus_true: Promise,
+    /// Of nights; one that kept nothing and says so is right.
     pub coverage: Option<Promise>,
+    /// Of the nights that gave an interval, where there are enough of them.
+    pub coverage_of_intervals: Option<Figure>,
 }
 
 /// Our gain beside that of the peer that is best on this scenario.
@@ -81,16 +84,17 @@ impl Verdict {
     }
 }
 
-/// `nights` holds those of each rule, in the order of `rules`. `None` where ours is not among them.
-pub fn row(scenario: &Scenario, rules: &[&Entry], nights: &[Vec<Night>]) -> Option<Row> {
+/// The promises as this judge keeps them; the other rules are its peers. `nights` holds those of each rule, in the order
+/// of `rules`. `None` where the judge is not among them.
+pub fn row(scenario: &Scenario, judge: &str, rules: &[&Entry], nights: &[Vec<Night>]) -> Option<Row> {
     let of = |name: &str| rules.iter().position(|entry| entry.name == name).map(|index| nights[index].as_slice());
-    let ours = of(OURS)?;
+    let ours = of(judge)?;
     let gain = score::mean(ours, |night| night.gain);
-    let peers = rules.iter().zip(nights).filter(|(entry, _)| entry.name != OURS);
+    let peers = rules.iter().zip(nights).filter(|(entry, _)| entry.name != judge);
     let best = peers
         .map(|(entry, nights)| (entry.name, nights, score::mean(nights, |night| night.gain)))
         .max_by(|a, b| a.2.value.total_cmp(&b.2.value));
-    let coverage = score::coverage(ours).map(|figure| Promise {
+    let coverage = score::coverage_of_nights(ours).map(|figure| Promise {
         figure,
         bound: COVERAGE,
         verdict: Verdict::of(figure.value >= COVERAGE, figure.high >= COVERAGE),
@@ -106,6 +110,7 @@ pub fn row(scenario: &Scenario, rules: &[&Entry], nights: &[Vec<Night>]) -> Opti
         beside: best.map(|(peer, theirs, gain)| beside(target, ours, peer, theirs, gain)),
         reported_minus_true: reported(ours, gain.value, is_excused),
         coverage,
+        coverage_of_intervals: score::coverage(ours),
     })
 }
 
@@ -134,11 +139,31 @@ fn reported(nights: &[Night], gain: f64, is_excused: bool) -> Promise {
 /// A line for each scenario, and how many promises of each kind were kept.
 pub fn table(rows: &[Row]) -> String {
     let mut text = format!(
-        "  {:<21}{:>12}{:>24}{:>20}{:>8}{:>8}{:>16}{:>8}{:>8}{:>12}{:>8}\n",
-        "scenario", "true gain", "best peer", "ours/peer", "wanted", "", "reported-true", "within", "", "covered %", ""
+        "  {:<21}{:>12}{:>24}{:>20}{:>8}{:>8}{:>16}{:>8}{:>8}{:>12}{:>8}{:>16}\n",
+        "scenario",
+        "true gain",
+        "best peer",
+        "ours/peer",
+        "wanted",
+        "",
+        "reported-true",
+        "within",
+        "",
+        "covered %",
+        "",
+        "of intervals %"
     );
     for row in rows {
-        let Row { scenario, about: _, target, gain, beside, reported_minus_true: reported, coverage } = row;
+        let Row {
+            scenario,
+            about: _,
+            target,
+            gain,
+            beside,
+            reported_minus_true: reported,
+            coverage,
+            coverage_of_intervals,
+        } = row;
         let dash = || "-".to_owned();
         let peer = beside.as_ref().map_or(dash(), |beside| format!("{} {:.2}", beside.peer, beside.gain.value));
         let ratio = beside.as_ref().map_or(dash(), |beside| match (beside.ratio, &beside.ahead) {
@@ -151,13 +176,13 @@ pub fn table(rows: &[Row]) -> String {
         let ahead = beside.as_ref().and_then(|beside| beside.ahead.as_ref());
         let wanted = target.share().map_or(dash(), |share| format!("{share:.2}"));
         let figure = |Figure { value, low, high }: Figure| format!("{value:.2} ±{:.2}", (high - low) / 2.0);
-        let covered = coverage.as_ref().map_or(dash(), |coverage| {
-            format!("{:.0} ±{:.0}", 100.0 * coverage.figure.value, 50.0 * (coverage.figure.high - coverage.figure.low))
-        });
+        let percent = |Figure { value, low, high }: Figure| format!("{:.0} ±{:.0}", 100.0 * value, 50.0 * (high - low));
+        let covered = coverage.as_ref().map_or(dash(), |coverage| percent(coverage.figure));
+        let of_intervals = coverage_of_intervals.map_or(dash(), percent);
         let verdict = |promise: Option<&Promise>| promise.map_or("", |promise| promise.verdict.name());
         let _ = writeln!(
             text,
-            "  {scenario:<21}{:>12}{peer:>24}{ratio:>20}{wanted:>8}{:>8}{:>16}{:>8}{:>8}{covered:>12}{:>8}",
+            "  {scenario:<21}{:>12}{peer:>24}{ratio:>20}{wanted:>8}{:>8}{:>16}{:>8}{:>8}{covered:>12}{:>8}{of_intervals:>16}",
             format!("{:.2}", gain.value),
             verdict(ahead),
             figure(reported.figure),
@@ -190,7 +215,7 @@ fn counted<'a>(promises: impl Iterator<Item = &'a Promise>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::RULES;
+    use crate::rules::{OURS, RULES};
     use crate::scenario::SCENARIOS;
 
     fn scenario(name: &str) -> &'static Scenario {
@@ -202,7 +227,7 @@ mod tests {
     }
 
     fn judged(name: &str, ours: Vec<Night>, peer: f64) -> Row {
-        row(scenario(name), &[&RULES[0], &RULES[1]], &[ours, nights(peer, peer, true)]).unwrap()
+        row(scenario(name), OURS, &[&RULES[0], &RULES[1]], &[ours, nights(peer, peer, true)]).unwrap()
     }
 
     fn verdicts(row: &Row) -> [Verdict; 3] {
