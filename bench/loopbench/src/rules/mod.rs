@@ -113,3 +113,16 @@ pub const RULES: &[Entry] = &[
         make: Make::Peer(&peers::SPRT),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_explained_where_the_figures_are() {
+        let page = include_str!("../../../../docs/judge-bench.md");
+        for entry in RULES {
+            assert!(page.contains(&format!("\n| `{}` | ", entry.name)), "docs/judge-bench.md has no `{}`", entry.name);
+        }
+    }
+}
