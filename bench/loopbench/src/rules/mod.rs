@@ -109,7 +109,7 @@ pub const RULES: &[Entry] = &[
     Entry { name: "median-3", about: "3 runs each, medians compared", make: Make::Peer(&peers::MEDIAN) },
     Entry {
         name: "sprt",
-        about: "paired sequential test, no gain against 2 sd of a difference, alpha and beta 0.05",
+        about: "paired sequential test, no gain against 4 sd of a trial, alpha and beta 0.05",
         make: Make::Peer(&peers::SPRT),
     },
 ];
