@@ -16,6 +16,8 @@ pub struct Peer {
     pub record: fn(&Seen) -> f64,
     /// Whether it looks up what it tried before.
     pub refuses_known: bool,
+    /// Whether it runs pairs with one seed, to calibrate as well.
+    pub in_pairs: bool,
 }
 
 /// Everything a peer may look at.
@@ -73,6 +75,7 @@ impl Sequential {
         self.running = Some(is_candidate);
         let seen = &self.seen;
         let seed = match seen.calibration.len() {
+            done if done < self.peer.calibration && self.peer.in_pairs => done / 2 + 1,
             done if done < self.peer.calibration => self.peer.calibration - done,
             _ if is_candidate => seen.candidate.len() + 1,
             _ => seen.beside.len() + 1,
