@@ -1,7 +1,6 @@
 //! One night: a rule, a world, and so many trials.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::rules::{Entry, Move, Report, Rule};
@@ -27,6 +26,17 @@ pub struct Night {
     /// Of the real wins among those judged, how many there were, and how many were discarded.
     pub wins: u32,
     pub missed: u32,
+    /// Keeps that were taken back, and how many of them were better.
+    pub retracted: u32,
+    pub retracted_wrongly: u32,
+}
+
+impl Night {
+    /// Keeps that stand in the morning, and those of them that are not better than what they replaced.
+    pub fn standing(&self) -> (u32, u32) {
+        let rightly = self.retracted - self.retracted_wrongly;
+        (self.kept - self.retracted, self.false_kept.saturating_sub(rightly))
+    }
 }
 
 /// How long and how wide a night is.
@@ -58,7 +68,17 @@ pub fn night(scenario: &Scenario, seed: u64, size: Size, rule: &mut dyn Rule) ->
                 let candidate = world.propose();
                 rule.proposed(candidate, world.content(candidate));
             }
-            Some(Move::Measure { ticket, subject }) => running.push_back((ticket, subject)),
+            Some(Move::Measure { ticket, subject, seed }) => running.push_back((ticket, subject, seed)),
+            Some(Move::Restack { candidate }) => {
+                let stacked = world.restack(candidate);
+                rule.restacked(candidate, stacked, world.content(stacked));
+            }
+            Some(Move::Retract) => {
+                let worth = world.retract().expect("only a keep can be taken back");
+                night.retracted += 1;
+                night.retracted_wrongly += u32::from(worth > 0.0);
+                night.missed += u32::from(worth >= REAL_WIN);
+            }
             Some(Move::Keep(candidate)) => {
                 let effect = world.effect(candidate);
                 night.judged += 1;
@@ -77,8 +97,8 @@ pub fn night(scenario: &Scenario, seed: u64, size: Size, rule: &mut dyn Rule) ->
             Some(Move::Refuse(_)) => {}
             Some(Move::Stop) => break,
             None => {
-                let Some((ticket, subject)) = running.pop_front() else { break };
-                let Some(score) = world.measure(subject) else { break };
+                let Some((ticket, subject, seed)) = running.pop_front() else { break };
+                let Some(score) = world.measure(subject, seed) else { break };
                 night.trials += 1;
                 rule.measured(ticket, score);
             }
@@ -93,27 +113,34 @@ pub fn night(scenario: &Scenario, seed: u64, size: Size, rule: &mut dyn Rule) ->
 
 /// All nights of all pairs of scenario and rule, in that order, on every core.
 pub fn nights(pairs: &[(&Scenario, &Entry)], count: usize, seed: u64, size: Size) -> Vec<Vec<Night>> {
+    let one = |job: usize| {
+        let ((scenario, entry), seed) = (pairs[job / count], seed.wrapping_add((job % count) as u64));
+        night(scenario, seed, size, entry.start(seed, size).as_mut())
+    };
+    let found = on_every_core(pairs.len() * count, one);
+    found.chunks(count).map(<[Night]>::to_vec).collect()
+}
+
+/// Does so many jobs side by side; the results are in the order of the jobs.
+pub fn on_every_core<T: Send>(jobs: usize, one: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
-    let found = Mutex::new(vec![vec![Night::default(); count]; pairs.len()]);
     let work = || {
+        let mut done = Vec::new();
         loop {
             let job = next.fetch_add(1, Ordering::Relaxed);
-            let Some((scenario, entry)) = pairs.get(job) else { return };
-            let one = |index: usize| {
-                let seed = seed.wrapping_add(index as u64);
-                night(scenario, seed, size, entry.start(seed, size.slots).as_mut())
-            };
-            let done = (0..count).map(one).collect();
-            found.lock().expect("no thread panics")[job] = done;
+            if job >= jobs {
+                return done;
+            }
+            done.push((job, one(job)));
         }
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..cores.min(pairs.len()) {
-            scope.spawn(work);
-        }
+    let mut found: Vec<(usize, T)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores.min(jobs)).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no night panics")).collect()
     });
-    found.into_inner().expect("no thread panics")
+    found.sort_by_key(|(job, _)| *job);
+    found.into_iter().map(|(_, found)| found).collect()
 }
 
 #[cfg(test)]
@@ -132,7 +159,7 @@ mod tests {
     fn a_night_without_real_improvements_gains_nothing_whatever_is_kept() {
         for entry in RULES {
             for seed in 0..20 {
-                let found = night(scenario("nothing"), seed, SIZE, entry.start(seed, 1).as_mut());
+                let found = night(scenario("nothing"), seed, SIZE, entry.start(seed, SIZE).as_mut());
                 assert_eq!((found.gain, found.wins), (0.0, 0), "{}", entry.name);
                 assert_eq!(found.kept, found.false_kept, "{}", entry.name);
             }
@@ -142,7 +169,7 @@ mod tests {
     #[test]
     fn the_same_seed_is_the_same_night_and_another_is_not() {
         for entry in RULES {
-            let play = |seed| night(scenario("1sd-rich"), seed, SIZE, entry.start(seed, 1).as_mut());
+            let play = |seed| night(scenario("1sd-rich"), seed, SIZE, entry.start(seed, SIZE).as_mut());
             assert_eq!(play(3), play(3), "{}", entry.name);
             assert!((0..10).any(|seed| play(seed) != play(seed + 10)), "{}", entry.name);
         }
@@ -154,29 +181,76 @@ mod tests {
     fn every_rule_spends_the_whole_budget_and_no_more() {
         for scenario in SCENARIOS {
             for entry in RULES {
-                let found = night(scenario, 9, SIZE, entry.start(9, 1).as_mut());
+                let found = night(scenario, 9, SIZE, entry.start(9, SIZE).as_mut());
                 assert_eq!(found.trials, 60, "{} on {}", entry.name, scenario.name);
             }
         }
     }
 
+    /// Proposes twice, keeps the first, puts the second on top of it, keeps and takes back.
+    struct Stacks<I> {
+        moves: I,
+        stacked: Option<(usize, usize)>,
+    }
+
+    impl<I: Iterator<Item = Move>> Rule for Stacks<I> {
+        fn next(&mut self) -> Option<Move> {
+            Some(match self.moves.next() {
+                // What was restacked has a number that only the world knows.
+                Some(Move::Keep(2)) => Move::Keep(self.stacked.unwrap().1),
+                Some(found) => found,
+                None => Move::Stop,
+            })
+        }
+        fn proposed(&mut self, _candidate: usize, _content: u64) {}
+        fn measured(&mut self, _ticket: u64, _score: f64) {}
+        fn restacked(&mut self, candidate: usize, stacked: usize, _content: u64) {
+            self.stacked = Some((candidate, stacked));
+        }
+        fn report(&self) -> Report {
+            Report::default()
+        }
+    }
+
+    #[test]
+    fn what_is_stacked_and_taken_back_is_counted() {
+        let (propose, restack) = (Move::Propose, Move::Restack { candidate: 2 });
+        let all = [propose, propose, Move::Keep(1), restack, Move::Keep(2), Move::Retract];
+        let play = |seed, count: usize| {
+            let mut rule = Stacks { moves: all[..count].iter().copied(), stacked: None };
+            let found = night(scenario("5sd"), seed, SIZE, &mut rule);
+            assert!(count < 4 || rule.stacked == Some((2, 3)));
+            found
+        };
+        for seed in 0..50 {
+            let (one, two, back) = (play(seed, 3), play(seed, 5), play(seed, 6));
+            assert_eq!((one.kept, two.kept, back.kept, back.retracted), (1, 2, 2, 1));
+            assert_eq!(back.gain, one.gain);
+            let is_good = two.gain > one.gain;
+            assert_eq!((back.retracted_wrongly == 1, two.false_kept == one.false_kept), (is_good, is_good));
+            assert_eq!(back.standing(), (1, one.false_kept));
+        }
+    }
+
     #[test]
     fn several_slots_spend_the_same_budget() {
-        let found = night(scenario("5sd"), 2, Size { trials: 60, slots: 4 }, RULES[0].start(2, 4).as_mut());
+        let size = Size { trials: 60, slots: 4 };
+        let found = night(scenario("5sd"), 2, size, RULES[0].start(2, size).as_mut());
         assert_eq!(found.trials, 60);
         assert!(found.judged > 10, "{found:?}");
     }
 
     #[test]
     fn without_noise_our_interval_is_a_point_and_holds_the_truth() {
-        let found = night(scenario("deterministic"), 4, SIZE, RULES[0].start(4, 1).as_mut());
+        let found = night(scenario("deterministic"), 4, SIZE, RULES[0].start(4, SIZE).as_mut());
         assert!(found.kept > 0 && found.covered == Some(true), "{found:?}");
     }
 
     #[test]
     fn without_noise_greedy_keeps_every_improvement_and_nothing_else() {
         let greedy = RULES.iter().find(|entry| entry.name == "greedy").unwrap();
-        let found = night(scenario("deterministic"), 4, Size { trials: 500, slots: 1 }, greedy.start(4, 1).as_mut());
+        let size = Size { trials: 500, slots: 1 };
+        let found = night(scenario("deterministic"), 4, size, greedy.start(4, size).as_mut());
         assert_eq!((found.false_kept, found.missed), (0, 0));
         assert!(found.kept > 20 && (found.gain - found.reported).abs() < 1e-9, "{found:?}");
     }

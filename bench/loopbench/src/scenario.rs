@@ -1,12 +1,17 @@
 //! The studies that are planted: each says what edits are worth, and how they are measured.
 
+use serde::Serialize;
+
 use crate::noise::{Drift, Shape};
+
+pub use crate::studies::SCENARIOS;
 
 /// One kind of study, in units of the noise sd of one trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scenario {
     pub name: &'static str,
     pub about: &'static str,
+    pub target: Target,
     /// The mean size of a good edit, and of a harmful one; sizes are exponential.
     pub effect: f64,
     /// Shares of proposals; the others change nothing.
@@ -23,6 +28,8 @@ pub struct Scenario {
     pub seed_tricks: f64,
     /// The share of proposals that offer once more what was discarded.
     pub rerolls: f64,
+    /// The share of the noise's variance that the seed of a trial determines, alike for every candidate.
+    pub paired: f64,
 }
 
 /// Whether good edits get rarer.
@@ -35,107 +42,31 @@ pub enum Fading {
     WithWins,
 }
 
-const PLAIN: Scenario = Scenario {
-    name: "1sd",
-    about: "1 sd, 10 % good, 45 % harmful",
-    effect: 1.0,
-    good: 0.10,
-    harmful: 0.45,
-    shape: Shape::Gaussian,
-    drift: Drift::None,
-    own_noise: 0.0,
-    fading: Fading::Steady,
-    families: None,
-    seed_tricks: 0.0,
-    rerolls: 0.0,
-};
+/// Which promise about true gain a study belongs to. The others, about what is reported, are the same for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// Effects of 1 sd or less: at least what the best peer gains.
+    SmallEffects,
+    /// Effects of 3 sd or more, or no noise: within 5 % of it.
+    LargeEffects,
+    /// Lopsided noise, whatever the effects: within 10 %.
+    Skewed,
+    /// Nothing can be gained.
+    None,
+}
 
-pub const SCENARIOS: &[Scenario] = &[
-    Scenario { name: "0.1sd", about: "0.1 sd, 10 % good, 45 % harmful", effect: 0.1, ..PLAIN },
-    Scenario { name: "0.3sd", about: "0.3 sd, 10 % good, 45 % harmful", effect: 0.3, ..PLAIN },
-    PLAIN,
-    Scenario { name: "3sd", about: "3 sd, 10 % good, 45 % harmful", effect: 3.0, ..PLAIN },
-    Scenario { name: "5sd", about: "5 sd, 10 % good, 45 % harmful", effect: 5.0, ..PLAIN },
-    Scenario {
-        name: "0.3sd-poor",
-        about: "0.3 sd, 5 % good, 60 % harmful",
-        effect: 0.3,
-        good: 0.05,
-        harmful: 0.60,
-        ..PLAIN
-    },
-    Scenario {
-        name: "0.3sd-rich",
-        about: "0.3 sd, 20 % good, 30 % harmful",
-        effect: 0.3,
-        good: 0.20,
-        harmful: 0.30,
-        ..PLAIN
-    },
-    Scenario { name: "1sd-poor", about: "1 sd, 5 % good, 60 % harmful", good: 0.05, harmful: 0.60, ..PLAIN },
-    Scenario { name: "1sd-rich", about: "1 sd, 20 % good, 30 % harmful", good: 0.20, harmful: 0.30, ..PLAIN },
-    Scenario { name: "nothing", about: "no edit has any effect", good: 0.0, harmful: 0.0, ..PLAIN },
-    Scenario {
-        name: "only-harm",
-        about: "0.3 sd, none good, 50 % harmful",
-        effect: 0.3,
-        good: 0.0,
-        harmful: 0.5,
-        ..PLAIN
-    },
-    Scenario { name: "heavy", about: "1 sd, heavy tails (t3)", shape: Shape::Heavy, ..PLAIN },
-    Scenario { name: "skewed", about: "1 sd, log-normal, long tail to worse", shape: Shape::SkewedToWorse, ..PLAIN },
-    Scenario {
-        name: "skewed-up",
-        about: "1 sd, log-normal, long tail to better",
-        shape: Shape::SkewedToBetter,
-        ..PLAIN
-    },
-    Scenario {
-        name: "autocorrelated",
-        about: "1 sd, AR(1) noise with 0.8",
-        shape: Shape::Autocorrelated(0.8),
-        ..PLAIN
-    },
-    Scenario {
-        name: "own-noise",
-        about: "1 sd, each candidate has its own noise sd (0.4 to 2.5)",
-        own_noise: 0.45,
-        ..PLAIN
-    },
-    Scenario {
-        name: "outliers",
-        about: "1 sd, 3 % of trials ten times as wide",
-        shape: Shape::Outliers(0.03),
-        ..PLAIN
-    },
-    Scenario { name: "drift-down", about: "1 sd, the machine gets worse by 3 sd", drift: Drift::Linear(-3.0), ..PLAIN },
-    Scenario { name: "drift-up", about: "1 sd, the machine gets better by 3 sd", drift: Drift::Linear(3.0), ..PLAIN },
-    Scenario { name: "wander", about: "1 sd, the level walks by 0.2 sd a trial", drift: Drift::Walk(0.2), ..PLAIN },
-    Scenario {
-        name: "interactions",
-        about: "1 sd, six families of edits that overlap or clash",
-        families: Some(6),
-        ..PLAIN
-    },
-    Scenario {
-        name: "rarer",
-        about: "1 sd, 20 % good at first, 1 % at the end",
-        good: 0.20,
-        fading: Fading::WithTime,
-        ..PLAIN
-    },
-    Scenario {
-        name: "used-up",
-        about: "1 sd, 20 % good, a tenth fewer with each win",
-        good: 0.20,
-        fading: Fading::WithWins,
-        ..PLAIN
-    },
-    Scenario { name: "deterministic", about: "size 1, no noise at all", shape: Shape::None, ..PLAIN },
-    Scenario { name: "seed-tricks", about: "1 sd, a third of the empty edits fix a seed", seed_tricks: 0.33, ..PLAIN },
-    Scenario { name: "re-rolls", about: "1 sd, 40 % of proposals were discarded before", rerolls: 0.40, ..PLAIN },
-];
+impl Target {
+    /// The share of the best peer's gain that is promised.
+    pub fn share(self) -> Option<f64> {
+        match self {
+            Target::SmallEffects => Some(1.0),
+            Target::LargeEffects => Some(0.95),
+            Target::Skewed => Some(0.90),
+            Target::None => None,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -146,6 +77,29 @@ mod tests {
         for (index, scenario) in SCENARIOS.iter().enumerate() {
             assert!(SCENARIOS[..index].iter().all(|other| other.name != scenario.name), "{}", scenario.name);
             assert!(scenario.good + scenario.harmful <= 1.0, "{}", scenario.name);
+        }
+    }
+
+    #[test]
+    fn the_target_follows_from_effects_and_noise() {
+        for scenario in SCENARIOS {
+            let target = match scenario.shape {
+                _ if scenario.good == 0.0 && scenario.harmful == 0.0 => Target::None,
+                Shape::SkewedToWorse | Shape::SkewedToBetter => Target::Skewed,
+                Shape::None => Target::LargeEffects,
+                _ if scenario.effect > 1.0 => Target::LargeEffects,
+                _ => Target::SmallEffects,
+            };
+            assert_eq!(scenario.target, target, "{}", scenario.name);
+        }
+    }
+
+    #[test]
+    fn the_size_in_the_name_is_the_size_that_is_planted() {
+        for scenario in SCENARIOS.iter().filter(|scenario| scenario.name.contains("sd")) {
+            let size = scenario.name.split('-').find_map(|word| word.strip_suffix("sd")).unwrap();
+            assert_eq!(size.parse(), Ok(scenario.effect), "{}", scenario.name);
+            assert!(scenario.about.starts_with(&format!("{size} sd")), "{}", scenario.name);
         }
     }
 }

@@ -56,7 +56,7 @@ pub fn block(scenario: &Scenario, scores: &[&Score]) -> String {
 /// True gains alone: scenarios down, rules across. What the best rule of a line gained is marked, together with what
 /// cannot be told from it.
 pub fn overview(scenarios: &[&Scenario], rules: &[&str], scores: &[Score]) -> String {
-    let mut text = format!("  {:<15}", "true gain, sd");
+    let mut text = format!("  {:<21}", "true gain, sd");
     for rule in rules {
         let _ = write!(text, "{rule:>15}");
     }
@@ -64,14 +64,14 @@ pub fn overview(scenarios: &[&Scenario], rules: &[&str], scores: &[Score]) -> St
     for scenario in scenarios {
         let line: Vec<&Score> = scores.iter().filter(|score| score.scenario == scenario.name).collect();
         let best = line.iter().max_by(|a, b| a.gain.value.total_cmp(&b.gain.value));
-        let _ = write!(text, "  {:<15}", scenario.name);
+        let _ = write!(text, "  {:<21}", scenario.name);
         for score in &line {
             let mark = if best.is_some_and(|best| score.gain.high >= best.gain.low) { "*" } else { "" };
             let _ = write!(text, "{:>15}", format!("{mark}{:.2}", score.gain.value));
         }
         text.push('\n');
     }
-    let _ = write!(text, "  {:<15}", "share of best");
+    let _ = write!(text, "  {:<21}", "share of best");
     for rule in rules {
         let shown = share_of_best(rule, scores).map_or("-".to_owned(), |share| format!("{share:.2}"));
         let _ = write!(text, "{shown:>15}");

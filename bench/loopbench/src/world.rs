@@ -7,6 +7,9 @@ use crate::scenario::{Fading, Scenario};
 /// Something that can be measured; 0 is the baseline.
 pub type Subject = usize;
 
+/// Sets contents that were put together apart from those that were proposed.
+const RESTACKED: u64 = 1 << 32;
+
 /// One night of a scenario. The k-th proposal and the luck of the k-th trial are the same for every rule.
 pub struct World<'a> {
     scenario: &'a Scenario,
@@ -15,7 +18,8 @@ pub struct World<'a> {
     drift: Vec<f64>,
     trials: usize,
     subjects: Vec<Candidate>,
-    champion: Subject,
+    /// The baseline and every champion since, less those that were taken back.
+    champions: Vec<Subject>,
     proposals: u64,
     wins: i32,
     discarded: Vec<Subject>,
@@ -24,6 +28,8 @@ pub struct World<'a> {
 #[derive(Debug, Clone)]
 struct Candidate {
     level: f64,
+    /// What it changes of the champion that it was proposed for.
+    edit: f64,
     /// The sd of its own noise.
     sd: f64,
     /// The luck that every repeat gives again, where a seed is fixed.
@@ -35,7 +41,7 @@ struct Candidate {
 
 impl<'a> World<'a> {
     pub fn new(scenario: &'a Scenario, seed: u64, budget: usize) -> World<'a> {
-        let baseline = Candidate { level: 0.0, sd: 1.0, frozen: None, content: 0, families: 0 };
+        let baseline = Candidate { level: 0.0, edit: 0.0, sd: 1.0, frozen: None, content: 0, families: 0 };
         World {
             scenario,
             seed,
@@ -43,17 +49,21 @@ impl<'a> World<'a> {
             drift: noise::drift(scenario.drift, budget, Chance::of(&[seed, 2])),
             trials: 0,
             subjects: vec![baseline],
-            champion: 0,
+            champions: vec![0],
             proposals: 0,
             wins: 0,
             discarded: Vec::new(),
         }
     }
 
-    /// What a trial of it shows now; more is better. `None` when the night is over.
-    pub fn measure(&mut self, subject: Subject) -> Option<f64> {
-        let (noise, drift) = (*self.noise.get(self.trials)?, *self.drift.get(self.trials)?);
+    /// What a trial of it with this seed shows now; more is better. `None` when the night is over.
+    pub fn measure(&mut self, subject: Subject, seed: u64) -> Option<f64> {
+        let (mut noise, drift) = (*self.noise.get(self.trials)?, *self.drift.get(self.trials)?);
         self.trials += 1;
+        let paired = self.scenario.paired;
+        if paired > 0.0 {
+            noise = (1.0 - paired).sqrt() * noise + paired.sqrt() * Chance::of(&[self.seed, 4, seed]).normal();
+        }
         let Candidate { level, sd, frozen, .. } = self.subjects[subject];
         Some(level + drift + frozen.unwrap_or(sd * noise))
     }
@@ -68,7 +78,7 @@ impl<'a> World<'a> {
         let (family, clash) = (chance.below(self.scenario.families.unwrap_or(1)) as u64, chance.unit() < 0.5);
 
         let content = self.proposals;
-        let champion = self.subjects[self.champion].clone();
+        let champion = self.subjects[self.champion()].clone();
         if again < self.scenario.rerolls
             && let Some(&before) = self.discarded.last()
         {
@@ -94,7 +104,30 @@ impl<'a> World<'a> {
             _ => champion.families,
         };
         let sd = (self.scenario.own_noise * own).exp();
-        self.add(Candidate { level: champion.level + effect, sd, frozen, content, families })
+        self.add(Candidate { level: champion.level + effect, edit: effect, sd, frozen, content, families })
+    }
+
+    /// An edit of the baseline that is worth this much.
+    pub fn plant(&mut self, effect: f64) -> Subject {
+        let own = Chance::of(&[self.seed, 6]).normal();
+        let sd = (self.scenario.own_noise * own).exp();
+        self.add(Candidate { level: effect, edit: effect, sd, frozen: None, content: 1, families: 0 })
+    }
+
+    /// The same edit on top of the present champion: what merging a candidate of an older one gives. Another program,
+    /// whose edit is worth what it was worth.
+    pub fn restack(&mut self, subject: Subject) -> Subject {
+        let (stale, champion) = (self.subjects[subject].clone(), self.subjects[self.champion()].clone());
+        let content = RESTACKED | self.subjects.len() as u64;
+        let luck = Chance::of(&[self.seed, 5, content]).normal();
+        self.add(Candidate {
+            level: champion.level + stale.edit,
+            edit: stale.edit,
+            sd: stale.sd,
+            frozen: (stale.frozen.is_some() || champion.frozen.is_some()).then_some(luck),
+            content,
+            families: stale.families | champion.families,
+        })
     }
 
     /// What tells one surface from another.
@@ -102,15 +135,26 @@ impl<'a> World<'a> {
         self.subjects[subject].content
     }
 
-    /// How much better it really is than the present champion.
+    /// How much better it really is than the present champion, whichever it was proposed for.
     pub fn effect(&self, subject: Subject) -> f64 {
-        self.subjects[subject].level - self.subjects[self.champion].level
+        self.subjects[subject].level - self.subjects[self.champion()].level
     }
 
     pub fn keep(&mut self, subject: Subject) {
         self.wins += i32::from(self.effect(subject) > 0.0);
-        self.champion = subject;
+        self.champions.push(subject);
         self.discarded.clear();
+    }
+
+    /// Takes the latest keep back: the champion is the one before. Says what that keep was worth; `None` where nothing
+    /// was kept.
+    pub fn retract(&mut self) -> Option<f64> {
+        let before = *self.champions.iter().nth_back(1)?;
+        let worth = self.gain() - self.subjects[before].level;
+        self.wins -= i32::from(worth > 0.0);
+        self.champions.pop();
+        self.discarded.clear();
+        Some(worth)
     }
 
     pub fn discard(&mut self, subject: Subject) {
@@ -119,7 +163,11 @@ impl<'a> World<'a> {
 
     /// How much better the champion really is than the baseline.
     pub fn gain(&self) -> f64 {
-        self.subjects[self.champion].level
+        self.subjects[self.champion()].level
+    }
+
+    fn champion(&self) -> Subject {
+        self.champions.last().copied().unwrap_or(0)
     }
 
     fn add(&mut self, candidate: Candidate) -> Subject {
@@ -188,7 +236,7 @@ mod tests {
     fn good_edits_get_rarer_with_time_where_the_scenario_says_so() {
         let good_after = |trials: usize| {
             let mut world = World::new(scenario("rarer"), 5, 200);
-            (0..trials).for_each(|_| assert!(world.measure(0).is_some()));
+            (0..trials).for_each(|_| assert!(world.measure(0, 1).is_some()));
             let mut one = || {
                 let subject = world.propose();
                 world.effect(subject)
@@ -224,11 +272,11 @@ mod tests {
             }
         };
         assert_eq!(world.effect(trick), 0.0);
-        assert_eq!(world.measure(trick), world.measure(trick));
-        assert_ne!(world.measure(0), world.measure(0));
+        assert_eq!(world.measure(trick, 1), world.measure(trick, 1));
+        assert_ne!(world.measure(0, 1), world.measure(0, 1));
         world.keep(trick);
         let child = world.propose();
-        assert_eq!(world.measure(child), world.measure(child));
+        assert_eq!(world.measure(child, 1), world.measure(child, 1));
     }
 
     #[test]
@@ -248,9 +296,53 @@ mod tests {
     }
 
     #[test]
+    fn a_restacked_edit_adds_to_the_champion_that_came_meanwhile() {
+        let mut world = World::new(scenario("5sd"), 5, 200);
+        let proposed: Vec<Subject> = (0..50).map(|_| world.propose()).collect();
+        let mut good =
+            proposed.into_iter().filter(|subject| world.effect(*subject) > 0.0).collect::<Vec<_>>().into_iter();
+        let (first, second) = (good.next().unwrap(), good.next().unwrap());
+        let (one, other) = (world.effect(first), world.effect(second));
+        world.keep(first);
+        assert_eq!(world.effect(second), other - one);
+        let stacked = world.restack(second);
+        assert!((world.effect(stacked) - other).abs() < 1e-12);
+        assert_ne!(world.content(stacked), world.content(second));
+        world.keep(stacked);
+        assert!((world.gain() - one - other).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_retracted_keep_gives_back_what_it_gained_and_no_more() {
+        let mut world = World::new(scenario("5sd"), 5, 200);
+        assert_eq!(world.retract(), None);
+        let (first, second) = (world.propose(), world.propose());
+        let (one, other) = (world.effect(first), world.effect(second));
+        world.keep(first);
+        world.keep(second);
+        assert_eq!(world.gain(), other);
+        assert_eq!(world.retract(), Some(other - one));
+        assert_eq!(world.gain(), one);
+        assert_eq!((world.retract(), world.gain()), (Some(one), 0.0));
+    }
+
+    #[test]
+    fn a_seed_brings_its_share_of_the_noise_to_both_sides() {
+        let variance = |same: bool| {
+            let mut world = World::new(scenario("seeded"), 5, 40_000);
+            let mut square = |pair: u64| {
+                let second = if same { pair } else { pair + 20_000 };
+                (world.measure(0, pair).unwrap() - world.measure(0, second).unwrap()).powi(2)
+            };
+            (0..20_000).map(&mut square).sum::<f64>() / 20_000.0
+        };
+        assert!((variance(false) - 2.0).abs() < 0.1 && (variance(true) - 0.4).abs() < 0.02);
+    }
+
+    #[test]
     fn the_night_is_over_when_its_trials_are_spent() {
         let mut world = World::new(scenario("1sd"), 5, 2);
-        assert!(world.measure(0).is_some() && world.measure(0).is_some());
-        assert_eq!(world.measure(0), None);
+        assert!(world.measure(0, 1).is_some() && world.measure(0, 1).is_some());
+        assert_eq!(world.measure(0, 1), None);
     }
 }

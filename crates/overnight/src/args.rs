@@ -240,6 +240,15 @@ pub(crate) struct Verify {
     /// Attack the engine itself, in scratch repositories; needs no study
     #[arg(long)]
     pub(crate) attacks: bool,
+    /// Let the judge play nights whose truth is known, beside the rules of other tools; needs no study
+    #[arg(long, conflicts_with = "attacks")]
+    pub(crate) judge: bool,
+    /// A few nights of two kinds
+    #[arg(long, hide = true, requires = "judge")]
+    pub(crate) quick: bool,
+    /// Let the rule of another tool judge
+    #[arg(long, hide = true, requires = "judge", value_name = "RULE")]
+    pub(crate) rule: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -4,6 +4,7 @@ mod ours;
 mod peer;
 mod peers;
 
+use crate::night::Size;
 use crate::world::Subject;
 use ours::Ours;
 use peer::Sequential;
@@ -15,6 +16,8 @@ pub trait Rule {
     /// The candidate that was asked for; equal contents are equal programs.
     fn proposed(&mut self, candidate: Subject, content: u64);
     fn measured(&mut self, ticket: u64, score: f64);
+    /// The same edit on top of the present champion, as it was asked for.
+    fn restacked(&mut self, _candidate: Subject, _stacked: Subject, _content: u64) {}
     /// What it tells its user in the morning.
     fn report(&self) -> Report;
 }
@@ -22,11 +25,18 @@ pub trait Rule {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Move {
     Propose,
-    /// One trial; its score comes back under this number.
+    /// One trial; its score comes back under this number. Trials that run at once end in the order they began.
     Measure {
         ticket: u64,
         subject: Subject,
+        seed: u64,
     },
+    /// A candidate for an older champion, put on top of the present one. It replaces the candidate and gets its verdict.
+    Restack {
+        candidate: Subject,
+    },
+    /// The latest keep is taken back; the champion is the one before.
+    Retract,
     Keep(Subject),
     Discard(Subject),
     /// It was not tried at all.
@@ -57,9 +67,9 @@ enum Make {
 
 impl Entry {
     /// Peers judge one candidate after the other, whatever the slots.
-    pub fn start(&self, seed: u64, slots: u32) -> Box<dyn Rule> {
+    pub fn start(&self, seed: u64, size: Size) -> Box<dyn Rule> {
         match self.make {
-            Make::Ours => Box::new(Ours::new(seed, slots)),
+            Make::Ours => Box::new(Ours::new(seed, size)),
             Make::Peer(peer) => Box::new(Sequential::new(peer)),
         }
     }
@@ -99,7 +109,20 @@ pub const RULES: &[Entry] = &[
     Entry { name: "median-3", about: "3 runs each, medians compared", make: Make::Peer(&peers::MEDIAN) },
     Entry {
         name: "sprt",
-        about: "paired sequential test, no gain against 1 sd of a pair, alpha and beta 0.05",
+        about: "paired sequential test, no gain against 4 sd of a trial, alpha and beta 0.05",
         make: Make::Peer(&peers::SPRT),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_explained_where_the_figures_are() {
+        let page = include_str!("../../../../docs/judge-bench.md");
+        for entry in RULES {
+            assert!(page.contains(&format!("\n| `{}` | ", entry.name)), "docs/judge-bench.md has no `{}`", entry.name);
+        }
+    }
+}

@@ -6,7 +6,7 @@ use overnight_model::event::{Event, Proposed, RunFacts, Scope, SegmentFacts, Wha
 use overnight_model::measure::{Measurement, Usage};
 use overnight_model::proposal::{SurfaceBlob, content_id};
 use overnight_model::spec::{
-    AgentKind, AgentSpec, Evaluate, Limits, Metric, Network, Part, Pick, SandboxSpec, Spec, Surface, SurfaceFile,
+    AgentKind, AgentSpec, Evaluate, Limit, Limits, Metric, Network, Part, Pick, SandboxSpec, Spec, Surface, SurfaceFile,
 };
 use overnight_model::{
     BlobId, CommitId, Ending, ExperimentId, Goal, Millis, Score, Segment, State, Step, Study, Timestamp, TrialId,
@@ -14,6 +14,7 @@ use overnight_model::{
 };
 
 use super::{Move, Report, Rule};
+use crate::night::Size;
 use crate::world::Subject;
 
 /// The metric of the baseline, in noise sd: the noise is a thousandth of the level, as in a training run.
@@ -24,14 +25,16 @@ const TRIAL: i64 = 300_000;
 pub struct Ours {
     study: Study,
     now: i64,
+    slots: u32,
     subjects: HashMap<ExperimentId, Subject>,
     trials: HashMap<u64, ExperimentId>,
     asked: Option<(ExperimentId, CommitId)>,
 }
 
 impl Ours {
-    pub fn new(seed: u64, slots: u32) -> Ours {
-        let spec = spec(slots);
+    pub fn new(seed: u64, size: Size) -> Ours {
+        let slots = size.slots;
+        let spec = spec(size);
         let facts = SegmentFacts {
             segment: Segment(1),
             baseline: CommitId("base".into()),
@@ -52,6 +55,7 @@ impl Ours {
         let mut ours = Ours {
             study: Study::new(spec, State::default()),
             now: 0,
+            slots,
             subjects: HashMap::from([(ExperimentId::BASELINE, 0)]),
             trials: HashMap::new(),
             asked: None,
@@ -85,9 +89,10 @@ impl Rule for Ours {
                     self.asked = Some((experiment, parent));
                     return Some(Move::Propose);
                 }
-                Step::StartTrial { trial, experiment, .. } => {
+                Step::StartTrial { trial, experiment, seed, .. } => {
                     self.trials.insert(trial.0, experiment);
-                    return Some(Move::Measure { ticket: trial.0, subject: self.subjects[&experiment] });
+                    let subject = self.subjects[&experiment];
+                    return Some(Move::Measure { ticket: trial.0, subject, seed: seed.0.into() });
                 }
                 Step::Judge(judged) => {
                     self.study.forget_judged();
@@ -127,7 +132,8 @@ impl Rule for Ours {
 
     fn measured(&mut self, ticket: u64, score: f64) {
         let Some(experiment) = self.trials.remove(&ticket) else { return };
-        self.now += TRIAL;
+        // Slots work side by side: each trial takes its share of the night.
+        self.now += TRIAL / i64::from(self.slots);
         let usage = Usage { wall: Millis(TRIAL as u64), cpu: Millis(TRIAL as u64), peak_bytes: 0 };
         let measurement = Measurement {
             ending: Ending::Exited { code: 0 },
@@ -155,8 +161,10 @@ fn surface(content: u64) -> Vec<SurfaceBlob> {
     vec![SurfaceBlob { path: "f".into(), blob: BlobId::of(&content.to_le_bytes()) }]
 }
 
-/// A study with every default. The metric is to be made smaller, as a loss.
-fn spec(slots: u32) -> Spec {
+/// A study with every default that knows how long its night is. The metric is to be made smaller, as a loss.
+fn spec(size: Size) -> Spec {
+    let Size { trials, slots } = size;
+    let wall = Millis(TRIAL as u64 * trials as u64 / u64::from(slots));
     Spec {
         study: "main".into(),
         surface: Surface { files: vec![SurfaceFile { path: "f".into(), part: Part::Whole }], max_lines_changed: None },
@@ -179,7 +187,7 @@ fn spec(slots: u32) -> Spec {
         },
         sandbox: SandboxSpec::default(),
         slots,
-        limits: Limits::default(),
+        limits: Limits { night: Limit { wall: Some(wall), ..Limit::default() }, ..Limits::default() },
     }
 }
 
@@ -187,16 +195,18 @@ fn spec(slots: u32) -> Spec {
 mod tests {
     use super::*;
 
+    const SIZE: Size = Size { trials: 200, slots: 1 };
+
     /// Plays one candidate of this level; the noise alternates by this much.
     fn play(level: f64, noise: f64) -> (Move, Report) {
-        let mut ours = Ours::new(7, 1);
+        let mut ours = Ours::new(7, SIZE);
         let mut sign = 1.0;
         let mut verdict = None;
         loop {
             match ours.next() {
                 Some(Move::Propose) if verdict.is_some() => return (verdict.unwrap(), ours.report()),
                 Some(Move::Propose) => ours.proposed(1, 1),
-                Some(Move::Measure { ticket, subject }) => {
+                Some(Move::Measure { ticket, subject, .. }) => {
                     sign = -sign;
                     ours.measured(ticket, if subject == 1 { level } else { 0.0 } + sign * noise);
                 }
@@ -218,12 +228,12 @@ mod tests {
 
     #[test]
     fn the_same_bytes_are_refused_without_a_trial() {
-        let mut ours = Ours::new(7, 1);
+        let mut ours = Ours::new(7, SIZE);
         let mut moves = Vec::new();
         while moves.len() < 3 {
             match ours.next().expect("nothing to wait for") {
                 Move::Propose => ours.proposed(moves.len() + 1, 5),
-                Move::Measure { ticket, subject } => ours.measured(ticket, -(subject as f64)),
+                Move::Measure { ticket, subject, .. } => ours.measured(ticket, -(subject as f64)),
                 verdict => moves.push(verdict),
             }
         }

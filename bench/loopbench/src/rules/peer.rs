@@ -16,6 +16,8 @@ pub struct Peer {
     pub record: fn(&Seen) -> f64,
     /// Whether it looks up what it tried before.
     pub refuses_known: bool,
+    /// Whether it runs pairs with one seed, to calibrate as well.
+    pub in_pairs: bool,
 }
 
 /// Everything a peer may look at.
@@ -67,9 +69,18 @@ impl Sequential {
         }
     }
 
+    /// None of them hands out seeds, so the script has its own: the first run of anything has the first, a repeat the
+    /// next. The last run before the night is the one that a single run is compared with.
     fn measure(&mut self, subject: Subject, is_candidate: bool) -> Option<Move> {
         self.running = Some(is_candidate);
-        Some(Move::Measure { ticket: 0, subject })
+        let seen = &self.seen;
+        let seed = match seen.calibration.len() {
+            done if done < self.peer.calibration && self.peer.in_pairs => done / 2 + 1,
+            done if done < self.peer.calibration => self.peer.calibration - done,
+            _ if is_candidate => seen.candidate.len() + 1,
+            _ => seen.beside.len() + 1,
+        };
+        Some(Move::Measure { ticket: 0, subject, seed: seed as u64 })
     }
 
     fn done(&mut self) {

@@ -1,14 +1,18 @@
 //! `overnight verify`: proof that everything recorded agrees.
 
+use overnight_bench_loop::{FULL, Short, check};
 use serde_json::json;
 
 use crate::args::{Place, Verify};
-use crate::error::{Exit, Outcome};
+use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
 
 pub(crate) fn verify(place: &Place, args: &Verify) -> Outcome<Exit> {
     if args.attacks {
         return super::attacks::attacks(args.json);
+    }
+    if args.judge {
+        return judge(args);
     }
     let (site, _) = super::ledger(place)?;
     let found = overnight_engine::verify::verify(&site);
@@ -31,4 +35,27 @@ pub(crate) fn verify(place: &Place, args: &Verify) -> Outcome<Exit> {
         ));
     }
     Ok(Exit::Done)
+}
+
+/// Nights of planted truth: what is reported and claimed has to hold there.
+fn judge(args: &Verify) -> Outcome<Exit> {
+    let size = if args.quick { Short::QUICK } else { Short::USUAL };
+    let Some(checked) = check(size, args.rule.as_deref()) else {
+        let message = format!("no rule is called `{}`", args.rule.as_deref().unwrap_or_default());
+        return Err(
+            CliError::usage(message).hint("`bench/loopbench/run --list` names them, in a checkout of the source")
+        );
+    };
+    let is_sound = checked.broken.is_empty();
+    match args.json {
+        true => {
+            let mut object = json!(checked);
+            (object["sound"], object["full"]) = (json!(is_sound), json!(FULL));
+            ui::data(&object.to_string());
+        }
+        false => checked.lines().iter().for_each(|line| {
+            ui::data(line.trim_end());
+        }),
+    }
+    Ok(if is_sound { Exit::Done } else { Exit::Unsound })
 }

@@ -19,6 +19,7 @@ mod hints;
 mod history;
 mod init;
 mod isolation;
+mod judge;
 mod layers;
 mod limits;
 mod machine;
