@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ending::Ending;
 use crate::id::{BlobId, CommitId, ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
-use crate::judge::Estimate;
+use crate::judge::{Estimate, Opinion};
 use crate::measure::{Measurement, Output, Usage};
 use crate::proposal::SurfaceBlob;
 use crate::spec::{Evaluate, Guard, Metric, Surface};
@@ -59,6 +59,9 @@ pub enum What {
         purpose: Purpose,
         seed: Seed,
         slot: Slot,
+        /// The candidate for whose sake another commit is measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        aid: Option<ExperimentId>,
     },
     TrialFinished {
         trial: TrialId,
@@ -90,6 +93,14 @@ pub enum What {
         loss: Loss,
     },
     Judged(Judged),
+    /// The champion had moved: the proposal was put on the new one, and is measured there.
+    Restacked(Proposed),
+    /// It could not be: both change the same lines, or the change is already there.
+    NotRestacked {
+        experiment: ExperimentId,
+    },
+    /// The champion did not hold what it was kept for: the one before it takes its place again.
+    Retracted(Retracted),
     BranchAdvanced {
         experiment: ExperimentId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,6 +122,9 @@ impl What {
             | What::AttemptLost { experiment }
             | What::AttemptFailed { experiment, .. }
             | What::Proposed(Proposed { experiment, .. })
+            | What::Restacked(Proposed { experiment, .. })
+            | What::NotRestacked { experiment }
+            | What::Retracted(Retracted { experiment, .. })
             | What::TrialStarted { experiment, .. }
             | What::TrialFinished { experiment, .. }
             | What::TrialLost { experiment, .. }
@@ -133,7 +147,7 @@ impl What {
     pub fn blobs(&self) -> Vec<&BlobId> {
         match self {
             What::SegmentOpened(facts) => facts.contents.iter().map(|file| &file.blob).collect(),
-            What::Proposed(proposed) => {
+            What::Proposed(proposed) | What::Restacked(proposed) => {
                 let mut blobs: Vec<_> = proposed.surface.iter().map(|file| &file.blob).collect();
                 blobs.extend(output_blob(&proposed.output));
                 blobs
@@ -270,6 +284,10 @@ pub enum Purpose {
     Screen,
     Confirm,
     Remeasure,
+    /// The champion once more: whether its level is still what it was.
+    Sentinel,
+    /// Champion and baseline in turns, at the end of a night: how large the gain really is.
+    Close,
     /// Whether the champion still runs, after many in a row did not. It says nothing about a level.
     Check,
 }
@@ -296,6 +314,18 @@ pub struct Judged {
     pub metric: Option<Score>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
+    /// What the judge thought of it in the end, where the metric is noisy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opinion: Option<Opinion>,
+}
+
+/// A keep that is taken back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Retracted {
+    pub experiment: ExperimentId,
+    pub reason: Reason,
+    /// Its gain over the champion before it, as it is known by now.
+    pub estimate: Estimate,
 }
 
 /// A history that another tool kept: claims, none of which was measured here.

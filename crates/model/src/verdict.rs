@@ -209,6 +209,38 @@ pub enum Reason {
     },
     /// It was begun under another evaluation.
     NewSegment,
+    /// Everything measured so far says that it is better.
+    Expected {
+        gain: f64,
+        chance: f64,
+        trials: u32,
+    },
+    /// It may be better, but too little or too unlikely to be worth another trial.
+    Unlikely {
+        gain: f64,
+        chance: f64,
+        trials: u32,
+    },
+    /// No worse than the last champion that won on the metric, as far as can be told, and shorter.
+    Simpler {
+        gain: f64,
+        tokens: u64,
+        before: u64,
+    },
+    /// More than one step can be expected to bring.
+    TooGood {
+        gain: f64,
+        limit: f64,
+    },
+    /// It won against a champion that is no longer there, and cannot be put on the new one.
+    Moved {
+        gain: Option<f64>,
+    },
+    /// Its repeats do not bear out what it was kept for.
+    NotReplicated {
+        gain: f64,
+        chance: f64,
+    },
 }
 
 impl fmt::Display for Reason {
@@ -260,6 +292,45 @@ impl fmt::Display for Reason {
                 write!(f, "{sign} than the baseline by {gain} here{how}, measured {trials} times")
             }
             Reason::NewSegment => write!(f, "the evaluation changed before its verdict"),
+            Reason::Expected { gain, chance, trials } => {
+                write!(f, "better by {}, {} sure, {}", n(gain), percent(*chance), times(*trials))
+            }
+            Reason::Unlikely { gain, chance, trials } => {
+                let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, n(&gain.abs()));
+                write!(f, "{sign} by {gain} as far as can be told, {} likely better, {}", percent(*chance), times(*trials))
+            }
+            Reason::Simpler { gain, tokens, before } if *gain == 0.0 => {
+                write!(f, "equal and simpler: {tokens} tokens instead of {before}")
+            }
+            Reason::Simpler { tokens, before, .. } => {
+                write!(f, "no worse as far as can be told, and simpler: {tokens} tokens instead of {before}")
+            }
+            Reason::TooGood { gain, limit } => {
+                write!(f, "better by {}, more than max_step_gain {}: a person should look", n(gain), n(limit))
+            }
+            Reason::Moved { gain: Some(gain) } => {
+                write!(f, "better by {} than a champion that has moved on; it does not merge with the new one", n(gain))
+            }
+            Reason::Moved { gain: None } => {
+                write!(f, "made for a champion that has moved on; it does not merge with the new one")
+            }
+            Reason::NotReplicated { gain, chance } => {
+                let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, n(&gain.abs()));
+                write!(f, "it did not hold: {sign} by {gain} when measured again, {} likely better", percent(*chance))
+            }
         }
     }
+}
+
+/// A chance as people say it: never quite none, never quite certain.
+fn percent(chance: f64) -> String {
+    match chance * 100.0 {
+        low if low < 1.0 => "less than 1 %".to_owned(),
+        high if high > 99.0 => "more than 99 %".to_owned(),
+        share => format!("{share:.0} %"),
+    }
+}
+
+fn times(trials: u32) -> String {
+    if trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") }
 }

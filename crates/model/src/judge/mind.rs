@@ -19,6 +19,8 @@ const STEP: f64 = 1.3;
 /// A world so much less likely than the likeliest is let go, and there are never more than so many for long.
 const NEGLIGIBLE: f64 = 0.01;
 const MOST_WORLDS: usize = 24;
+/// A champion on another scale than the one before may scatter on another scale, too.
+const SAME_SCALE: f64 = 0.7;
 
 /// What was believed of a candidate when it was let go, for when the same one comes again.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,8 +98,12 @@ impl Mind {
 
     /// The candidate is the champion from now on. What it is worth is learned further with every score of it.
     pub fn keep(&mut self, id: ExperimentId) {
-        let before = self.kept.replace(id);
+        let (before, was) = (self.kept.replace(id), self.level().0);
         self.worlds.iter_mut().for_each(|world| world.keep(id, before));
+        let ratio = self.level().0 / was;
+        if ratio > 0.0 && !(SAME_SCALE..=1.0 / SAME_SCALE).contains(&ratio) {
+            self.rescale(ratio);
+        }
     }
 
     /// The candidate is let go; what was believed of it.
@@ -120,6 +126,14 @@ impl Mind {
     /// What was measured of the candidate does not count: the machine was another one.
     pub fn start_over(&mut self, id: ExperimentId) {
         self.worlds.iter_mut().for_each(|world| world.open(id));
+    }
+
+    /// Another champion, of which these scores are known and nothing else.
+    pub fn replace(&mut self, scores: &[f64]) {
+        let Some(first) = scores.first() else { return };
+        self.kept = None;
+        self.worlds.iter_mut().for_each(|world| world.replace(*first));
+        scores.iter().for_each(|score| self.champion(*score));
     }
 
     /// The champion's place goes back to the one before it.
@@ -178,6 +192,15 @@ impl Mind {
             world.chance * parts.sum::<f64>()
         };
         self.worlds.iter().map(tail).sum()
+    }
+
+    /// What takes a tenth of the time may scatter a tenth as much, or as before, or something between.
+    fn rescale(&mut self, ratio: f64) {
+        let scaled = |world: &World| {
+            [1.0, ratio.sqrt(), ratio].map(|factor| World { sd: world.sd * factor, drift: world.drift * factor * factor, ..world.clone() })
+        };
+        self.worlds = self.worlds.iter().flat_map(scaled).collect();
+        self.weigh();
     }
 
     fn learn(&mut self, score: impl Fn(&mut World)) {

@@ -22,8 +22,8 @@ pub(super) struct World {
     /// The champion's.
     pub(super) level: Level,
     /// How likely each hypothesis about the study's edits is.
-    hypotheses: Box<[f64; HYPOTHESES]>,
-    banks: Vec<(ExperimentId, Bank)>,
+    pub(super) hypotheses: Box<[f64; HYPOTHESES]>,
+    pub(super) banks: Vec<(ExperimentId, Bank)>,
 }
 
 /// Everything believed of one candidate, for each kind that it may be.
@@ -156,6 +156,12 @@ impl World {
             self.level = bank.level(false);
         }
         self.banks.iter_mut().for_each(|(_, bank)| bank.stale = true);
+    }
+
+    /// Another champion: nothing is known of its level but about where it is.
+    pub(super) fn replace(&mut self, about: f64) {
+        self.banks.clear();
+        self.level = Level { mean: about, variance: 1e4 * self.sd * self.sd };
     }
 
     pub(super) fn close(&mut self, id: ExperimentId) -> Option<Bank> {

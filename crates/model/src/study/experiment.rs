@@ -33,6 +33,12 @@ pub struct Experiment {
     pub asked: bool,
     pub failure: Option<AttemptFailure>,
     pub trials: Vec<Trial>,
+    /// From which trial on its surface is the one it has now: it may have been put on another champion.
+    pub fresh_from: usize,
+    /// Trials of the champion for its sake.
+    pub aided: u32,
+    /// It could not be put on the champion that there is now.
+    pub clashes: bool,
     /// Trials and guards that are running.
     pub in_flight: u32,
     /// Guards that were run, and how they ended.
@@ -81,6 +87,9 @@ impl Experiment {
             asked: false,
             failure: None,
             trials: Vec::new(),
+            fresh_from: 0,
+            aided: 0,
+            clashes: false,
             in_flight: 0,
             guards: Vec::new(),
             faults: 0,
@@ -103,9 +112,14 @@ impl Experiment {
         !self.asked && self.content.is_none() && self.failure.is_none()
     }
 
+    /// The trials of the surface it has now.
+    pub fn fresh(&self) -> &[Trial] {
+        self.trials.get(self.fresh_from..).unwrap_or_default()
+    }
+
     /// The scores of its successful trials, in order.
     pub fn scores(&self) -> Vec<f64> {
-        self.trials.iter().filter_map(Trial::score).collect()
+        self.fresh().iter().filter_map(Trial::score).collect()
     }
 
     /// Its level from the trials that had no part in choosing it.
@@ -114,10 +128,15 @@ impl Experiment {
     /// for a deterministic metric, whose trials are all the same.
     pub fn level(&self) -> Tally {
         let of = |wanted: fn(Purpose) -> bool| {
-            let chosen = self.trials.iter().filter(|trial| trial.purpose != Purpose::Check && wanted(trial.purpose));
+            let chosen = self.fresh().iter().filter(|trial| trial.purpose != Purpose::Check && wanted(trial.purpose));
             Tally::of(chosen.filter_map(Trial::score))
         };
-        let fair = of(|purpose| matches!(purpose, Purpose::Baseline | Purpose::Remeasure));
+        let fair = of(is_fair);
         if fair.n() > 0 { fair } else { of(|_| true) }
     }
+}
+
+/// Whether a trial had no part in choosing what it measured.
+pub(super) fn is_fair(purpose: Purpose) -> bool {
+    matches!(purpose, Purpose::Baseline | Purpose::Remeasure | Purpose::Sentinel | Purpose::Close)
 }

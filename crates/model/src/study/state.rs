@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::experiment::{Experiment, Trial};
+use super::judging::Judging;
 use super::row::{Running, SegmentRow};
-use crate::event::{Event, Judged, Loss, Proposed, Purpose, RunFacts, SegmentFacts, StopReason, What};
+use crate::event::{Event, Judged, Loss, Proposed, Purpose, Retracted, RunFacts, SegmentFacts, StopReason, What};
 use crate::id::{ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
 use crate::judge::Noise;
 use crate::measure::Measurement;
@@ -38,6 +39,7 @@ pub struct State {
     tried: BTreeMap<ExperimentId, Tried>,
     /// Repeats of a candidate that differed while the metric looked deterministic.
     scattered: Option<Tally>,
+    pub(super) judging: Judging,
     pub(super) counts: Counts,
     pub(super) next_experiment: u64,
     pub(super) next_trial: u64,
@@ -126,11 +128,12 @@ impl State {
                 open.failure = Some(failure.clone());
             }),
             What::Proposed(proposed) => self.propose(proposed, at),
-            What::TrialStarted { trial, experiment, purpose, seed, slot } => {
+            What::TrialStarted { trial, experiment, purpose, seed, slot, aid } => {
                 let running = Running { trial: *trial, experiment: *experiment, purpose: *purpose, started_at: at };
                 self.running.insert(*trial, (running, (*slot, *seed)));
                 self.next_trial = self.next_trial.max(trial.0 + 1);
                 self.with_any(*experiment, |found| found.in_flight += 1);
+                self.place(*experiment, *purpose, *aid);
             }
             What::TrialFinished { trial, measurement, .. } => {
                 let Some((running, (_, seed))) = self.running.remove(trial) else { return };
@@ -152,6 +155,7 @@ impl State {
                     found.seconds.0 += measurement.wall().0;
                     found.trials.push(Trial { id: *trial, purpose, seed, measurement: measurement.clone() });
                 });
+                self.weigh(running.experiment, purpose);
             }
             What::TrialLost { trial, loss, .. } => {
                 let Some((running, _)) = self.running.remove(trial) else { return };
@@ -177,11 +181,15 @@ impl State {
             What::Judged(judged) => self.judge(judged, at),
             What::BranchAdvanced { experiment, to, .. } => {
                 self.unadvanced = None;
-                self.champion = Some(*experiment);
+                let before = self.champion.replace(*experiment);
+                self.crown(*experiment, before);
                 self.with_any(*experiment, |found| {
                     found.commit = Some(to.clone());
                 });
             }
+            What::Restacked(proposed) => self.restack(proposed),
+            What::NotRestacked { experiment } => self.with_open(*experiment, |open| open.clashes = true),
+            What::Retracted(retracted) => self.retract(retracted),
             What::Imported(imported) => {
                 self.imported += imported.rows;
                 // It happens between runs, whose time is not to be made longer by it.
@@ -260,22 +268,18 @@ impl State {
 
     /// What repeats of standing commits say about the noise.
     ///
-    /// Where a metric looks deterministic, repeats of candidates count too: the first unequal one ends that. Where it
-    /// is noisy, the commits near the champion's level tell more: what takes a tenth of the time scatters less.
+    /// Where a metric looks deterministic, repeats of candidates count too: the first unequal one ends that.
     pub fn noise(&self) -> Noise {
+        if let Some(mind) = self.mind() {
+            return Noise::Noisy { sd: mind.noise(), degrees: self.repeats().saturating_sub(1).max(1) };
+        }
         let mut groups: Vec<Tally> = self.standing_levels().collect();
         if groups.iter().all(|group| group.squares() == 0.0) {
             groups.extend(self.scattered);
             let candidates = self.open.values().filter(|open| open.id != self.baseline());
             groups.extend(candidates.map(|open| Tally::of(open.scores())));
         }
-        let all = Noise::from_repeats(&groups);
-        let Some(level) = self.champion().and_then(|champion| champion.level().mean()) else { return all };
-        let is_near = |group: &&Tally| group.mean().is_some_and(|mean| (mean - level).abs() <= level.abs() / 2.0);
-        match (all, Noise::from_repeats(groups.iter().filter(is_near))) {
-            (Noise::Noisy { .. }, near @ Noise::Noisy { .. }) => near,
-            (all, _) => all,
-        }
+        Noise::from_repeats(&groups)
     }
 
     /// The trials the noise was learned from.
@@ -347,6 +351,7 @@ impl State {
         self.contents.clear();
         self.tried.clear();
         self.scattered = None;
+        self.judging = Judging::default();
         self.champion_failed = false;
         self.contents.insert(content.clone(), id);
         baseline.content = Some(content);
@@ -385,6 +390,7 @@ impl State {
         if let Some(baseline) = self.open.get_mut(&baseline) {
             baseline.trials.retain(|trial| trial.score().is_some_and(is_plausible));
         }
+        self.resume();
         self.stopped = None;
         self.run = Some(Run {
             facts: facts.clone(),
@@ -424,8 +430,9 @@ impl State {
     }
 
     fn judge(&mut self, judged: &Judged, at: Timestamp) {
-        let Judged { experiment: id, verdict, reason, metric, estimate } = judged;
+        let Judged { experiment: id, verdict, reason, metric, estimate, .. } = judged;
         let Some(mut experiment) = self.open.remove(id) else { return };
+        self.let_go(&experiment, *verdict);
         experiment.verdict = Some((*verdict, reason.clone()));
         experiment.judged_metric = *metric;
         experiment.estimate = *estimate;
@@ -482,6 +489,51 @@ impl State {
                 self.leaving.insert(*id, experiment);
             }
         }
+    }
+
+    fn restack(&mut self, proposed: &Proposed) {
+        let id = proposed.experiment;
+        self.contents.entry(proposed.content.clone()).or_insert(id);
+        self.with_open(id, |open| {
+            open.fresh_from = open.trials.len();
+            open.parent = Some(proposed.parent.clone());
+            open.commit = Some(proposed.commit.clone());
+            open.commit_time = proposed.commit_time;
+            open.content = Some(proposed.content.clone());
+            open.surface = proposed.surface.clone();
+            // What passed was another tree.
+            open.guards.clear();
+        });
+        if let Some(mind) = self.judging.mind.as_mut().filter(|mind| mind.knows(id)) {
+            mind.restack(id);
+        }
+    }
+
+    /// A keep is taken back: the champion before it has its place again, once the branch says so.
+    fn retract(&mut self, retracted: &Retracted) {
+        let Some(mut experiment) = self.standing.remove(&retracted.experiment) else { return };
+        experiment.verdict = Some((Verdict::Retracted, retracted.reason.clone()));
+        experiment.estimate = Some(retracted.estimate);
+        self.counts.kept = self.counts.kept.saturating_sub(1);
+        self.counts.not_better += 1;
+        if let Some(tried) = self.tried.get_mut(&retracted.experiment) {
+            tried.outcome = Some(Outcome::NotBetter);
+        }
+        self.unadvanced = self.judging.before;
+        self.touched.insert(retracted.experiment);
+        self.leaving.insert(retracted.experiment, experiment);
+    }
+
+    /// What was tried under doubt may be tried again.
+    pub(super) fn contents_again(&mut self, content: &ContentId) {
+        self.contents.remove(content);
+    }
+
+    /// Two scores that scatter as those of a candidate did, while the champion's were all the same.
+    pub(super) fn scattered_scores(&self) -> Vec<f64> {
+        let Some(tally) = self.scattered else { return Vec::new() };
+        let half = (tally.squares() / f64::from(tally.degrees().max(1)) / 2.0).sqrt();
+        tally.mean().map(|mean| vec![mean - half, mean + half]).unwrap_or_default()
     }
 
     /// What broke together with the champion keeps its verdict, but may be tried again.
@@ -542,7 +594,7 @@ impl State {
         self.touched.insert(id);
     }
 
-    fn with_open(&mut self, id: ExperimentId, change: impl FnOnce(&mut Experiment)) {
+    pub(super) fn with_open(&mut self, id: ExperimentId, change: impl FnOnce(&mut Experiment)) {
         if let Some(open) = self.open.get_mut(&id) {
             change(open);
             self.touched.insert(id);

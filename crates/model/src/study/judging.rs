@@ -1,0 +1,339 @@
+//! What the judge's memory learns from events: the part of the fold that weighs numbers.
+
+use std::collections::VecDeque;
+
+use super::experiment::{Experiment, Trial};
+use super::state::State;
+use crate::event::Purpose;
+use crate::id::{ContentId, ExperimentId};
+use crate::judge::{Mind, Remembered};
+use crate::stats::Tally;
+use crate::verdict::{Group, Verdict};
+
+/// How many candidates that were let go are remembered: those that came close, and those since the champion was last
+/// seen to be what it was.
+const REMEMBERED: usize = 64;
+const RECENT: usize = 32;
+/// A candidate this likely to be better, when it was let go, came close.
+const CLOSE: f64 = 0.2;
+/// A score of the champion this unlikely by noise alone says that the machine is another one.
+const ALARM: f64 = 1e-4;
+/// How far the machine may have moved between two runs, in sd of one trial.
+const OVERNIGHT: f64 = 1.0;
+
+/// Everything of the fold that only the judge needs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Judging {
+    /// None while every repeat was equal.
+    pub(super) mind: Option<Mind>,
+    /// Trials since the champion was last measured, and how often it was.
+    pub(super) unwatched: u32,
+    pub(super) looks: u32,
+    /// The champion before this one, as long as its place can be given back.
+    pub(super) before: Option<ExperimentId>,
+    /// What champion and baseline gave in turns since the champion took its place.
+    pub(super) closing: Closing,
+    /// The machine seems to be another one: so many scores of the champion are still wanted to tell.
+    pub(super) alarm: Option<Alarm>,
+    /// Candidates that were let go though they came close.
+    close: VecDeque<(ContentId, ExperimentId, Remembered)>,
+    /// Candidates that were let go since the champion was last seen to be what it was.
+    recent: VecDeque<Again>,
+    /// Those to try again.
+    pub(super) again: VecDeque<Again>,
+    pub(super) spent: Spent,
+    /// What simpler champions have cost, at most, since the last one that won on the metric.
+    pub(super) slack: f64,
+}
+
+/// A candidate whose verdict may have been the machine's fault.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Again {
+    pub experiment: ExperimentId,
+    pub champion: ExperimentId,
+    pub surface: Vec<crate::proposal::SurfaceBlob>,
+    pub content: ContentId,
+    pub agent: String,
+    pub description: String,
+}
+
+/// The score that was so unlikely, and those after it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Alarm(Vec<f64>);
+
+/// So many scores tell whether the machine is another one.
+const TELL: usize = 3;
+
+/// Scores of both, from the trials that close a night.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Closing {
+    pub(super) champion: Tally,
+    pub(super) baseline: Tally,
+}
+
+/// Where trials went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Spent {
+    /// The baseline's first.
+    pub calibrate: u64,
+    /// The first of each candidate.
+    pub screen: u64,
+    /// Further ones of a candidate.
+    pub confirm: u64,
+    /// Those of the champion, for a candidate's sake.
+    pub remeasure: u64,
+    /// Those of the champion for their own sake, and those that close a night.
+    pub sentinel: u64,
+}
+
+impl Spent {
+    pub fn trials(&self) -> u64 {
+        self.calibrate + self.screen + self.confirm + self.remeasure + self.sentinel
+    }
+
+    fn count(&mut self, purpose: Purpose) {
+        *match purpose {
+            Purpose::Baseline => &mut self.calibrate,
+            Purpose::Screen => &mut self.screen,
+            Purpose::Confirm => &mut self.confirm,
+            Purpose::Remeasure => &mut self.remeasure,
+            Purpose::Sentinel | Purpose::Close | Purpose::Check => &mut self.sentinel,
+        } += 1;
+    }
+}
+
+impl State {
+    /// The judge's memory; none while every repeat was equal.
+    pub fn mind(&self) -> Option<&Mind> {
+        self.judging.mind.as_ref()
+    }
+
+    /// Where the trials of this segment went.
+    pub fn spent(&self) -> Spent {
+        self.judging.spent
+    }
+
+    /// Whether every repeat of a candidate gives its own number again, in a metric whose noise never does: then it has
+    /// fixed its luck, and repeats of it tell nothing.
+    pub fn is_frozen(&self, experiment: &Experiment) -> bool {
+        let is_repeated = |scores: &[f64]| scores.len() > 1 && scores.iter().all(|score| *score == scores[0]);
+        let Some(baseline) = self.find(self.baseline()) else { return false };
+        let mut known = baseline.scores();
+        known.sort_by(f64::total_cmp);
+        let distinct = known.len() >= 3 && known.windows(2).all(|pair| pair[0] != pair[1]);
+        distinct && is_repeated(&experiment.scores())
+    }
+
+    /// A candidate takes its place before the judge with its first trial.
+    pub(super) fn place(&mut self, id: ExperimentId, purpose: Purpose, aid: Option<ExperimentId>) {
+        if let Some(aided) = aid {
+            self.with_open(aided, |open| open.aided += 1);
+        }
+        if purpose != Purpose::Screen || self.carried() == Some(id) {
+            return;
+        }
+        let champion = self.champion;
+        let known = self.open.get(&id).and_then(|open| open.content.clone());
+        let Judging { mind: Some(mind), close, .. } = &mut self.judging else { return };
+        if mind.knows(id) {
+            return;
+        }
+        let same = |(content, against, _): &&(ContentId, ExperimentId, Remembered)| {
+            Some(content) == known.as_ref() && Some(*against) == champion
+        };
+        match close.iter().find(same) {
+            Some((_, _, before)) => mind.open_again(id, before),
+            None => mind.open(id),
+        }
+    }
+
+    /// Weighs a score.
+    pub(super) fn weigh(&mut self, id: ExperimentId, purpose: Purpose) {
+        self.judging.spent.count(purpose);
+        if purpose == Purpose::Check {
+            return;
+        }
+        let Some(score) = self.find(id).and_then(|found| found.trials.last()).and_then(Trial::score) else { return };
+        let told = self.told(score);
+        if purpose == Purpose::Close {
+            let closing = &mut self.judging.closing;
+            if Some(id) == self.champion { closing.champion.add(told) } else { closing.baseline.add(told) }
+        }
+        // What repeats itself in a metric that never does is one look at it, however often.
+        let is_new = self.find(id).is_none_or(|found| !self.is_frozen(found));
+        let is_champion = self.champion == Some(id);
+        let Some(mind) = &mut self.judging.mind else { return self.wake() };
+        if is_champion {
+            self.judging.unwatched = 0;
+            self.judging.looks += 1;
+            if is_new {
+                self.watch(told);
+            }
+        } else if mind.knows(id) {
+            self.judging.unwatched += 1;
+            if is_new {
+                mind.candidate(id, told);
+            }
+        }
+    }
+
+    /// What a verdict teaches.
+    pub(super) fn let_go(&mut self, experiment: &Experiment, verdict: Verdict) {
+        let id = experiment.id;
+        let near = self.judging.mind.as_ref().and_then(|mind| mind.opinion(id, 0.0)).is_some_and(|it| it.chance >= CLOSE);
+        let champion = self.champion;
+        if let (Verdict::Discarded, Some(content), Some(champion)) = (verdict, &experiment.content, champion) {
+            let again = Again {
+                experiment: id,
+                champion,
+                surface: experiment.surface.clone(),
+                content: content.clone(),
+                agent: experiment.agent.clone(),
+                description: experiment.description.clone(),
+            };
+            push(&mut self.judging.recent, again, RECENT);
+        }
+        let Some(mind) = &mut self.judging.mind else { return };
+        match verdict.group() {
+            Group::Kept => {}
+            Group::NotBetter => {
+                let remembered = mind.discard(id).filter(|_| near);
+                if let (Some(remembered), Some(content), Some(champion)) = (remembered, &experiment.content, champion) {
+                    push(&mut self.judging.close, (content.clone(), champion, remembered), REMEMBERED);
+                }
+            }
+            Group::Broken | Group::Refused | Group::NotCounted => mind.forget(id),
+        }
+    }
+
+    /// The champion is another one.
+    pub(super) fn crown(&mut self, id: ExperimentId, before: Option<ExperimentId>) {
+        let is_keep = self.find(id).is_some_and(|found| matches!(found.verdict, Some((Verdict::Kept, _))));
+        let is_retreat = self.judging.before == Some(id);
+        self.judging.closing = Closing::default();
+        self.judging.before = if is_retreat || !is_keep { None } else { before };
+        self.judging.recent.clear();
+        self.judging.again.clear();
+        match &mut self.judging.mind {
+            None => self.wake(),
+            Some(mind) if is_retreat => mind.retract(),
+            Some(mind) if mind.knows(id) => mind.keep(id),
+            // A person put it there, or it was carried over: its own scores tell its level.
+            Some(_) => {
+                let scores = self.champion_scores(id);
+                if let Some(mind) = &mut self.judging.mind {
+                    mind.replace(&scores);
+                }
+            }
+        }
+    }
+
+    /// A new run: what the machine did meanwhile is not known.
+    pub(super) fn resume(&mut self) {
+        if let Some(mind) = &mut self.judging.mind {
+            mind.unsettle(OVERNIGHT);
+        }
+        self.judging.unwatched = u32::MAX / 2;
+        self.judging.alarm = None;
+    }
+
+    /// Whether a surface that was let go may be tried again: it came close, and the champion is still the same.
+    pub(super) fn came_close(&self, content: &ContentId) -> Option<&Remembered> {
+        let found = self.judging.close.iter().find(|(known, against, _)| known == content && Some(*against) == self.champion);
+        found.map(|(_, _, remembered)| remembered)
+    }
+
+    /// A score as the judge hears it: more is better.
+    pub(super) fn told(&self, score: f64) -> f64 {
+        self.segment.as_ref().map_or(score, |facts| facts.metric.goal.gain(0.0, score))
+    }
+
+    fn champion_scores(&self, id: ExperimentId) -> Vec<f64> {
+        let scores = self.find(id).map(Experiment::scores).unwrap_or_default();
+        scores.into_iter().map(|score| self.told(score)).collect()
+    }
+
+    /// Begins to weigh, as soon as a repeat was unequal. What was decided by one trial until then may have been luck.
+    fn wake(&mut self) {
+        let Some(champion) = self.champion else { return };
+        let scores = self.champion_scores(champion);
+        let unequal = |scores: &[f64]| scores.windows(2).any(|pair| pair[0] != pair[1]);
+        let candidates = self.open.values().map(|open| open.scores()).find(|scores| unequal(scores));
+        let told = candidates.unwrap_or_else(|| self.scattered_scores());
+        let told: Vec<f64> = told.into_iter().map(|score| self.told(score)).collect();
+        let was_deterministic = scores.len() >= 3 && !unequal(&scores);
+        let Some(mut mind) = Mind::begin(&scores, &told) else { return };
+        let begun = self.open.values().filter(|open| !open.fresh().is_empty() && Some(open.id) != self.carried());
+        for open in begun {
+            mind.open(open.id);
+            open.scores().into_iter().for_each(|score| mind.candidate(open.id, self.told(score)));
+        }
+        self.judging.mind = Some(mind);
+        self.judging.looks = scores.len() as u32;
+        if was_deterministic {
+            self.try_again();
+        }
+    }
+
+    /// A score of the champion: is it still the machine that it was?
+    fn watch(&mut self, told: f64) {
+        let Judging { mind: Some(mind), alarm, .. } = &mut self.judging else { return };
+        match alarm {
+            None if mind.surprise(told) < ALARM => {
+                *alarm = Some(Alarm(vec![told]));
+            }
+            None => {
+                mind.champion(told);
+                self.judging.recent.clear();
+            }
+            Some(found) => {
+                found.0.push(told);
+                if found.0.len() >= TELL {
+                    self.settle();
+                }
+            }
+        }
+    }
+
+    /// Two further scores tell whether the machine is another one, or whether that one score was.
+    fn settle(&mut self) {
+        let Judging { mind: Some(mind), alarm, .. } = &mut self.judging else { return };
+        let Some(Alarm(scores)) = alarm.take() else { return };
+        let Some((told, now)) = scores.first().zip(Tally::of(scores.iter().skip(1).copied()).mean()) else { return };
+        let (level, _) = mind.level();
+        let is_another = (now - told).abs() < (now - level).abs();
+        if is_another {
+            mind.unsettle((now - level).abs() / mind.noise());
+        }
+        // Where it was that one score alone, it is not dropped: it says how far off scores may be.
+        scores.iter().for_each(|score| mind.champion(*score));
+        if !is_another {
+            return;
+        }
+        let begun = self.open.values().map(|open| open.id);
+        for id in begun.collect::<Vec<_>>() {
+            let Judging { mind: Some(mind), .. } = &mut self.judging else { return };
+            if mind.knows(id) {
+                mind.start_over(id);
+                self.with_open(id, |open| open.fresh_from = open.trials.len());
+            }
+        }
+        self.try_again();
+    }
+
+    /// What was let go lately may be tried again.
+    fn try_again(&mut self) {
+        let recent = std::mem::take(&mut self.judging.recent);
+        for again in &recent {
+            self.contents_again(&again.content);
+        }
+        self.judging.again = recent;
+    }
+}
+
+fn push<T>(queue: &mut VecDeque<T>, item: T, most: usize) {
+    queue.push_back(item);
+    if queue.len() > most {
+        queue.pop_front();
+    }
+}

@@ -1,0 +1,249 @@
+//! What the judge says of a candidate at this moment: another trial, of which side, or a verdict.
+
+use super::Study;
+use super::experiment::Experiment;
+use super::need::{Need, judged};
+use crate::event::{Judged, Purpose, Retracted};
+use crate::judge::{self, Estimate, Evidence, Mind, Noise, Opinion, Ruling, Side};
+use crate::spec::{Mode, When};
+use crate::units::{Goal, Score};
+use crate::verdict::{Reason, Verdict};
+
+/// A trial of the champion is worth a little more than it shows: it serves the candidates after this one as well.
+const CHAMPION_SERVES: f64 = 1.25;
+/// The most trials of one candidate and for its sake, however long the night; and the fewest that it may have.
+const MOST_TRIALS: f64 = 24.0;
+const FEWEST_TRIALS: f64 = 4.0;
+/// What has fixed its luck has to be this likely to be better: it was one look, and there cannot be another.
+const SURE_OF_FROZEN: f64 = 0.9;
+/// A keep this unlikely to be better is taken back, and no sooner.
+const RETRACT_BELOW: f64 = 0.15;
+/// How sure it has to be that what is simpler costs no more than the margin; and the margin, in sd of one trial.
+const SURE_OF_SIMPLER: f64 = 0.9;
+const SIMPLER_MARGIN: f64 = 0.25;
+
+/// What one mode of the judge asks for.
+struct Demands {
+    /// How large a gain has to be, at the least, in sd of one trial: what is kept has to be read by somebody.
+    bar: f64,
+    /// How dear a trial is.
+    price: f64,
+    /// How likely it has to be better.
+    sure: f64,
+}
+
+fn demands(mode: Mode) -> Demands {
+    match mode {
+        Mode::Explore => Demands { bar: 0.0, price: 1.5, sure: 0.0 },
+        Mode::Balanced => Demands { bar: 0.03, price: 1.0, sure: 0.0 },
+        Mode::Strict => Demands { bar: 0.03, price: 0.5, sure: 0.95 },
+    }
+}
+
+impl Study {
+    pub(super) fn ruling_need(&self, experiment: &Experiment) -> Need {
+        if self.state.carried() == Some(experiment.id) {
+            return self.carried_need(experiment);
+        }
+        if experiment.fresh().is_empty() {
+            return Need::Trial(Purpose::Screen);
+        }
+        match self.state.mind() {
+            Some(mind) => self.weighed_need(mind, experiment),
+            None => self.exact_need(experiment),
+        }
+    }
+
+    /// The champion does not hold what it was kept for, by everything measured since.
+    pub(super) fn retraction(&self) -> Option<Retracted> {
+        let champion = self.state.champion()?;
+        let before = self.state.judging.before?;
+        let (kept, opinion) = self.state.mind()?.second_thoughts()?;
+        let is_shown = champion.fresh().iter().any(|trial| super::experiment::is_fair(trial.purpose));
+        if kept != champion.id || !is_shown || opinion.chance >= RETRACT_BELOW || self.state.find(before).is_none() {
+            return None;
+        }
+        let reason = Reason::NotReplicated { gain: opinion.expected, chance: opinion.chance };
+        Some(Retracted { experiment: kept, reason, estimate: opinion.estimate() })
+    }
+
+    /// How large a gain has to be to be worth keeping.
+    pub(super) fn bar(&self, mind: &Mind) -> f64 {
+        let asked = self.spec.metric.min_gain.map_or(0.0, Score::get);
+        asked.max(demands(self.spec.judge.mode).bar * mind.noise())
+    }
+
+    /// Whether there is no champion but the one it was made for.
+    pub(super) fn is_current(&self, experiment: &Experiment) -> bool {
+        let champion = self.state.champion().and_then(|champion| champion.commit.as_ref());
+        experiment.parent.as_ref() == champion
+    }
+
+    /// The most trials of one candidate and for its sake.
+    fn most_trials(&self) -> u32 {
+        let share = self.night_trials().map_or(MOST_TRIALS, |night| self.spec.judge.max_share * night);
+        share.clamp(FEWEST_TRIALS, MOST_TRIALS) as u32
+    }
+
+    fn weighed_need(&self, mind: &Mind, experiment: &Experiment) -> Need {
+        // Nothing is decided while the machine may be another one.
+        if self.state.judging.alarm.is_some() {
+            return Need::Champion;
+        }
+        let bar = self.bar(mind);
+        let Some(opinion) = mind.opinion(experiment.id, bar) else { return Need::Trial(Purpose::Screen) };
+        let Demands { price, sure, .. } = demands(self.spec.judge.mode);
+        let trials = experiment.trials.len() as u32;
+        let (spent, most) = (trials + experiment.aided, self.most_trials());
+        let frozen = self.state.is_frozen(experiment);
+        let sure = if frozen { sure.max(SURE_OF_FROZEN) } else { sure };
+        let pays = |worth: f64| worth > price * opinion.price;
+        let undecided = opinion.expected > bar && opinion.chance < sure;
+        let side = match (opinion.of_candidate, CHAMPION_SERVES * opinion.of_champion) {
+            _ if spent >= most => None,
+            (_, champion) if frozen => pays(champion).then_some(Side::Champion),
+            (candidate, champion) if pays(candidate.max(champion)) || undecided => {
+                Some(if candidate >= champion { Side::Candidate } else { Side::Champion })
+            }
+            _ => None,
+        };
+        match side {
+            Some(Side::Candidate) => return Need::Trial(Purpose::Confirm),
+            Some(Side::Champion) => return Need::Champion,
+            None => {}
+        }
+        let Opinion { expected: gain, chance, .. } = opinion;
+        if gain > bar && chance >= sure {
+            return self.keep_need(experiment, Reason::Expected { gain, chance, trials }, Some(opinion));
+        }
+        if let Some(reason) = self.simpler(mind, experiment) {
+            return self.keep_need(experiment, reason, Some(opinion));
+        }
+        let reason = Reason::Unlikely { gain, chance, trials };
+        let judged = self.judged(experiment, Verdict::Discarded, reason, Some(opinion));
+        Need::Verdict(judged)
+    }
+
+    /// Fewer tokens, and no worse than the last champion that won on the metric by more than the margin: which is spent
+    /// once, however many simpler ones follow each other.
+    fn simpler(&self, mind: &Mind, experiment: &Experiment) -> Option<Reason> {
+        let (tokens, before) = (experiment.tokens?, self.state.champion()?.tokens?);
+        let margin = self.spec.metric.min_gain.map_or(SIMPLER_MARGIN * mind.noise(), Score::get);
+        let left = margin - self.state.judging.slack;
+        if tokens >= before || left <= 0.0 {
+            return None;
+        }
+        let opinion = mind.opinion(experiment.id, -left)?;
+        (opinion.chance >= SURE_OF_SIMPLER && opinion.expected > -left / 2.0)
+            .then_some(Reason::Simpler { gain: opinion.expected, tokens, before })
+    }
+
+    /// Where every repeat gives the same, the same value twice decides.
+    fn exact_need(&self, experiment: &Experiment) -> Need {
+        let Some(facts) = &self.state.segment else { return Need::Patience };
+        let goal = facts.metric.goal;
+        let against = match self.is_current(experiment) {
+            true => self.state.champion(),
+            false => self.state.standing().find(|standing| standing.commit == experiment.parent),
+        };
+        let Some(against) = against.or_else(|| self.state.champion()) else { return Need::Patience };
+        let (Some(level), Some(&score)) = (against.level().mean(), experiment.scores().last()) else {
+            return Need::Patience;
+        };
+        let gain = goal.gain(level, score);
+        let estimate = Estimate { gain, low: Some(gain), high: Some(gain) };
+        let asked = self.spec.metric.min_gain.map_or(0.0, Score::get);
+        let simpler = || {
+            let (tokens, before) = (experiment.tokens?, against.tokens?);
+            let is_equal = gain >= -(asked - self.state.judging.slack).max(0.0);
+            (tokens < before && is_equal).then_some(Reason::Simpler { gain, tokens, before })
+        };
+        let reason = match gain {
+            gain if gain > 0.0 && gain >= asked => Reason::Better { gain, bound: 0.0, trials: 2 },
+            gain => match simpler() {
+                Some(reason) => reason,
+                None => {
+                    let reason = match gain > 0.0 {
+                        true => Reason::BelowMinGain { gain, min_gain: asked },
+                        false => Reason::NotBetter { gain },
+                    };
+                    return Need::Verdict(judged(experiment, Verdict::Discarded, reason, Some(estimate)));
+                }
+            },
+        };
+        match experiment.scores().len() {
+            1 => Need::Trial(Purpose::Confirm),
+            _ => self.keep_need_of(experiment, judged(experiment, Verdict::Kept, reason, Some(estimate))),
+        }
+    }
+
+    fn carried_need(&self, experiment: &Experiment) -> Need {
+        let (Some(champion), Some(facts)) = (self.state.champion(), &self.state.segment) else {
+            return Need::Patience;
+        };
+        let evidence = Evidence {
+            goal: facts.metric.goal,
+            noise: self.state.noise(),
+            champion: &champion.level(),
+            candidate: &experiment.scores(),
+        };
+        match judge::rule_on_carried(&evidence) {
+            None => Need::Patience,
+            // It was not chosen for these runs: all of them count.
+            Some(Ruling::Measure) => Need::Trial(Purpose::Remeasure),
+            Some(Ruling::Discard(reason, estimate)) => {
+                Need::Verdict(judged(experiment, Verdict::Discarded, reason, Some(estimate)))
+            }
+            Some(Ruling::Keep(reason, estimate)) => {
+                self.keep_need_of(experiment, judged(experiment, Verdict::Kept, reason, Some(estimate)))
+            }
+        }
+    }
+
+    fn keep_need(&self, experiment: &Experiment, reason: Reason, opinion: Option<Opinion>) -> Need {
+        self.keep_need_of(experiment, self.judged(experiment, Verdict::Kept, reason, opinion))
+    }
+
+    /// What stands between a candidate that won and its keep: a champion that moved, a step too large to be believed,
+    /// guards.
+    fn keep_need_of(&self, experiment: &Experiment, judged: Judged) -> Need {
+        let is_carried = self.state.carried() == Some(experiment.id);
+        if !is_carried && !self.is_current(experiment) {
+            return Need::Restack;
+        }
+        if let Some((gain, limit)) = judged.estimate.zip(self.largest_step()).map(|(estimate, limit)| (estimate.gain, limit))
+            && gain > limit
+            && !is_carried
+        {
+            let reason = Reason::TooGood { gain, limit };
+            return Need::Verdict(Judged { verdict: Verdict::Suspect, reason, ..judged });
+        }
+        self.guard_need(experiment, When::BeforeKeep)
+            .or_else(|| {
+                let last = &experiment.trials.last()?.measurement;
+                let reason = self.number_breach(experiment, last, When::BeforeKeep)?;
+                Some(Need::Verdict(Judged { verdict: Verdict::GuardFailed, reason, ..judged.clone() }))
+            })
+            .unwrap_or(Need::Verdict(judged))
+    }
+
+    /// `max_step_gain` in the metric's own unit.
+    fn largest_step(&self) -> Option<f64> {
+        let level = self.state.champion()?.metric();
+        self.spec.judge.max_step_gain.and_then(|limit| limit.of(level?))
+    }
+
+    /// A verdict with the level that everything known gives it, never the value of the run that won.
+    fn judged(&self, experiment: &Experiment, verdict: Verdict, reason: Reason, opinion: Option<Opinion>) -> Judged {
+        let plain = judged(experiment, verdict, reason, opinion.map(|opinion| opinion.estimate()));
+        let level = self.state.mind().filter(|_| verdict == Verdict::Kept).zip(opinion);
+        let goal = self.state.segment.as_ref().map_or(Goal::Max, |facts| facts.metric.goal);
+        let metric = level.map(|(mind, opinion)| goal.gain(0.0, mind.level().0 + opinion.expected));
+        Judged { metric: metric.and_then(Score::new).or(plain.metric), opinion, ..plain }
+    }
+}
+
+/// Whether a metric is taken for one without noise.
+pub(super) fn is_exact(noise: Noise) -> bool {
+    noise == Noise::Deterministic
+}
