@@ -156,8 +156,9 @@ impl Verdict {
             },
             GuardFailed => Meaning {
                 short: "a guard of yours said no",
-                long: "A `[[guard]]` did not pass: its command ended with another exit code than 0, or its number was \
-                       missing or past its limit. The reason names it.",
+                long: "A `[[guard]]` did not pass: its command ended twice with another exit code than 0 while the \
+                       champion still passes it, or its number was missing, or past its limit in two trials. The reason \
+                       names it.",
                 causes: &["the gain was bought with something else, such as a test, memory or size"],
                 todo: &[
                     "nothing: this is what guards are for",
