@@ -78,6 +78,12 @@ pub enum What {
         experiment: ExperimentId,
         guard: u32,
         slot: Slot,
+        /// The champion that it is tried on; none where it runs on the experiment itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<ExperimentId>,
+        /// Guards may be others in the next run: what was run.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        command: String,
     },
     GuardFinished {
         experiment: ExperimentId,
@@ -376,6 +382,11 @@ pub enum StopReason {
     ChampionFailed {
         verdict: Verdict,
         reason: Reason,
+    },
+    /// A guard fails on the champion too: something broke around the study, and every idea would be refused for it.
+    GuardBroken {
+        command: String,
+        ending: Ending,
     },
     Interrupted,
     /// The engine itself could not go on.

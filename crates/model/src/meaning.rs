@@ -2,7 +2,7 @@
 //!
 //! `overnight explain` and docs/verdicts.md show them; a word without a text does not compile.
 
-use crate::spec::{Assurance, Tier};
+use crate::spec::{Assurance, Mode, Tier};
 use crate::verdict::{Group, Verdict};
 
 /// A word explained.
@@ -156,8 +156,9 @@ impl Verdict {
             },
             GuardFailed => Meaning {
                 short: "a guard of yours said no",
-                long: "A `[[guard]]` did not pass: its command ended with another exit code than 0, or its number was \
-                       missing or past its limit. The reason names it.",
+                long: "A `[[guard]]` did not pass: its command ended twice with another exit code than 0 while the \
+                       champion still passes it, or its number was missing, or past its limit in two trials. The reason \
+                       names it.",
                 causes: &["the gain was bought with something else, such as a test, memory or size"],
                 todo: &[
                     "nothing: this is what guards are for",
@@ -274,6 +275,36 @@ impl Assurance {
     }
 }
 
+impl Mode {
+    pub fn meaning(self) -> Meaning {
+        match self {
+            Mode::Explore => Meaning {
+                short: "a keep needs less evidence: more gains are found, more of them are chance",
+                long: "For the early days of a study, when a wrong keep costs little and a missed gain costs much. A gain \
+                       still has to be beyond the noise, with less to spare.",
+                causes: &["`judge.mode = \"explore\"`"],
+                todo: &["before you rely on the champion, compare it with the baseline: `overnight compare`"],
+            },
+            Mode::Balanced => Meaning {
+                short: "a keep needs to be beyond the noise, and confirmed",
+                long: "What is right for most nights: few keeps are chance, and a gain that stands out from the noise is \
+                       found.",
+                causes: &["nothing else is said in `judge.mode`"],
+                todo: &["nothing"],
+            },
+            Mode::Strict => Meaning {
+                short: "a keep needs more evidence: hardly any is chance, small gains are missed",
+                long: "For a study whose every keep will be relied on. It spends more trials on each keep and lets go of \
+                       more gains that were real.",
+                causes: &["`judge.mode = \"strict\"`"],
+                todo: &[
+                    "make the metric steadier where it finds nothing: strictness costs most where the noise is large",
+                ],
+            },
+        }
+    }
+}
+
 impl Tier {
     pub fn meaning(self) -> Meaning {
         match self {
@@ -330,7 +361,11 @@ mod tests {
     #[test]
     fn every_text_says_something_and_stays_on_its_line() {
         let verdicts = Verdict::ALL.into_iter().map(Verdict::meaning);
-        let levels = Assurance::ALL.into_iter().map(Assurance::meaning).chain(Tier::ALL.into_iter().map(Tier::meaning));
+        let levels = Assurance::ALL
+            .into_iter()
+            .map(Assurance::meaning)
+            .chain(Tier::ALL.into_iter().map(Tier::meaning))
+            .chain(Mode::ALL.into_iter().map(Mode::meaning));
         for meaning in verdicts.chain(levels) {
             let Meaning { short, long, causes, todo } = meaning;
             assert!(short.len() < 100 && !short.ends_with('.'), "{short}");

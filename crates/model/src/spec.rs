@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+mod judge;
 mod sandbox;
 
+pub use judge::{JudgeSpec, Mode, StepGain};
 pub use sandbox::{Devices, Layer, Network, SandboxSpec, Tier};
 
 use crate::units::{Goal, Millis, Score};
@@ -21,6 +23,7 @@ pub struct Spec {
     pub metric: Metric,
     pub evaluate: Evaluate,
     pub guards: Vec<Guard>,
+    pub judge: JudgeSpec,
     pub agent: AgentSpec,
     pub sandbox: SandboxSpec,
     pub slots: u32,

@@ -55,7 +55,7 @@ impl Exit {
             }
             Exit::Stopped => {
                 "stopped by a limit, by ten failed attempts in a row, because there is nothing left to try, or because \
-                 the champion itself no longer runs"
+                 the champion itself no longer runs, or fails a guard"
             }
             Exit::Unsound => "`verify` found something that does not agree",
             Exit::Equal => "`compare` cannot tell the two apart, or they are equal",

@@ -90,6 +90,20 @@ fn a_machine_that_breaks_ends_the_run_and_the_study_goes_on_when_it_is_mended() 
 }
 
 #[test]
+fn a_flaky_guard_refuses_nobody_and_a_broken_one_ends_the_run() {
+    let reports: Vec<Report> = (500..512)
+        .map(|seed| {
+            let mut setup = Setup::draw(seed);
+            (setup.guard_before_keep, setup.limits) = (true, Limits::None);
+            (setup.faults.flaky_guard, setup.faults.guard_outage, setup.faults.outage) = (2, 12, 0);
+            Simulation::of(setup).run()
+        })
+        .collect();
+    assert!(reports.iter().map(|report| report.flaky).sum::<u32>() > 10);
+    assert!(reports.iter().map(|report| report.outages).sum::<u32>() > 0);
+}
+
+#[test]
 fn the_same_seed_tells_the_same_story() {
     let told = |seed| Simulation::new(seed).verbose().run().log;
     for seed in [2, 11] {

@@ -14,7 +14,6 @@ use std::collections::VecDeque;
 use overnight_model::event::{AttemptFailure, Proposed, StopReason};
 use overnight_model::measure::Output;
 use overnight_model::proposal::{self, Contents, one_line};
-use overnight_model::spec::Check;
 use overnight_model::study::Row;
 use overnight_model::{BlobId, Event, ExperimentId, Millis, State, Step, Study, Timestamp, Verdict, What, tuner};
 
@@ -237,12 +236,8 @@ impl<M: Machine> Dispatch<M> {
                 let stakes = self.stakes()?;
                 self.machine.act(Action::Trial { trial, experiment, seed, slot, contents, stakes })?;
             }
-            Step::RunGuard { experiment, guard, slot } => {
-                let contents = self.contents_of(experiment)?;
-                let Some(Check::Run(command)) = self.study.spec().guards.get(guard as usize).map(|g| g.check.clone())
-                else {
-                    return Ok(None);
-                };
+            Step::RunGuard { experiment, guard, command, on, slot } => {
+                let contents = self.contents_of(on.unwrap_or(experiment))?;
                 self.machine.act(Action::Guard { experiment, guard, slot, command, contents })?;
             }
             Step::AdvanceBranch { experiment } => return self.advance(experiment).map(Some),

@@ -20,6 +20,7 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
             ("metric", Works),
             ("evaluate", Works),
             ("guard", Works),
+            ("judge", Works),
             ("agent", Works),
             ("sandbox", Works),
             ("slots", Works),
@@ -27,7 +28,6 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
             ("cases", Later("let `evaluate.run` go through all cases and print their mean")),
             ("holdout", Later("score the champion on the held-out data yourself in the morning")),
             ("audit", Later("")),
-            ("judge", Later("leave it out: a gain must be beyond the noise and is confirmed")),
         ],
     ),
     ("surface", &[("path", Works), ("above", Works), ("below", Works), ("max_lines_changed", Works)]),
@@ -64,6 +64,7 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
     ("evaluate.score", &[("run", Works), ("kill", Works)]),
     ("evaluate.inputs", &[("path", Works), ("content", Works)]),
     ("guard", &[("run", Works), ("metric", Works), ("max", Works), ("max_regression", Works), ("when", Works)]),
+    ("judge", &[("mode", Works), ("max_share", Works), ("max_step_gain", Works)]),
     (
         "agent",
         &[

@@ -9,6 +9,7 @@ mod glob;
 mod guard;
 mod hidden;
 mod inputs;
+mod judge;
 mod keys;
 mod limits;
 mod metric;
@@ -85,6 +86,7 @@ fn read(problems: &mut Collector<'_>, triplet: &Triplet<'_>, tree: &Tree<'_>) ->
     let metric = metric::read(problems, &top);
     let evaluate = evaluate::read(problems, &top, (triplet, tree), surface.as_ref());
     let guards = guard::read(problems, &top);
+    let judge = judge::read(problems, &top);
     let agent = agent::read(problems, &top);
     let sandbox = sandbox::read(problems, &top);
     let slots = limits::slots(problems, &top);
@@ -110,6 +112,7 @@ fn read(problems: &mut Collector<'_>, triplet: &Triplet<'_>, tree: &Tree<'_>) ->
         metric: metric?,
         evaluate,
         guards,
+        judge,
         agent: agent?,
         sandbox,
         slots,

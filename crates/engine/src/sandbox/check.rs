@@ -244,6 +244,7 @@ fn spec(program: &Path) -> Spec {
         },
         evaluate,
         guards: Vec::new(),
+        judge: spec::JudgeSpec::default(),
         agent: AgentSpec {
             kind: AgentKind::Tuner,
             timeout: Millis::seconds(1),

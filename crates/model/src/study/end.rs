@@ -60,6 +60,9 @@ impl Study {
         if let Some((verdict, reason)) = run.check.as_ref().and_then(|check| self.broken(check)) {
             return Some(StopReason::ChampionFailed { verdict, reason });
         }
+        if let Some(reason) = self.broken_guard() {
+            return Some(reason);
+        }
         let (night, total) = (self.spec.limits.night, self.spec.limits.total);
         if run.facts.scope == Scope::One {
             None

@@ -1,5 +1,6 @@
 //! One experiment while it is open, and for as long as it can still be champion.
 
+use super::guards::GuardRun;
 use crate::event::{AttemptFailure, Purpose};
 use crate::id::{CommitId, ContentId, ExperimentId, Seed, Segment, TrialId};
 use crate::judge::Estimate;
@@ -41,8 +42,8 @@ pub struct Experiment {
     pub clashes: bool,
     /// Trials and guards that are running.
     pub in_flight: u32,
-    /// Guards that were run, and how they ended.
-    pub guards: Vec<(u32, crate::ending::Ending)>,
+    /// Guards that were run for it, and how they ended.
+    pub guards: Vec<GuardRun>,
     /// Losses through our own fault, in a row.
     pub faults: u32,
     pub last_fault: String,

@@ -3,12 +3,14 @@
 mod ask;
 mod end;
 mod experiment;
+mod guards;
 mod need;
 mod row;
 mod state;
 mod step;
 
 pub use experiment::{Experiment, Trial};
+pub use guards::{FlakyGuard, GuardRun};
 pub use row::{Level, NoiseRow, Row, Running, SegmentRow, Summary};
 pub use state::{Run, State};
 pub use step::Step;

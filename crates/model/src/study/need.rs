@@ -4,9 +4,10 @@ use super::Study;
 use super::experiment::{Experiment, LARGEST_SCORE};
 use crate::ending::Ending;
 use crate::event::{AttemptFailure, Judged, Purpose};
+use crate::id::ExperimentId;
 use crate::judge::{self, CALIBRATION_TRIALS, Estimate, Evidence, Ruling};
 use crate::measure::Measurement;
-use crate::spec::{Check, When};
+use crate::spec::When;
 use crate::units::Score;
 use crate::verdict::{Reason, Verdict};
 
@@ -20,7 +21,11 @@ pub(super) enum Need {
     /// The agent was interrupted and has to be asked again.
     Agent,
     Trial(Purpose),
-    Guard(u32),
+    /// A guard's command, on the experiment itself or on the champion.
+    Guard {
+        guard: u32,
+        on: Option<ExperimentId>,
+    },
     Verdict(Judged),
 }
 
@@ -73,11 +78,10 @@ impl Study {
                     return verdict(found, reason);
                 }
                 forgiven -= 1;
-                continue;
             }
-            if let Some(reason) = self.number_breach(experiment, &trial.measurement, When::First) {
-                return verdict(Verdict::GuardFailed, reason);
-            }
+        }
+        if let Some(reason) = self.number_breach(experiment, When::First) {
+            return verdict(Verdict::GuardFailed, reason);
         }
         self.ruling_need(experiment)
     }
@@ -129,12 +133,7 @@ impl Study {
                 Need::Verdict(judged(experiment, Verdict::Discarded, reason, Some(estimate)))
             }
             Some(Ruling::Keep(reason, estimate)) => self
-                .guard_need(experiment, When::BeforeKeep)
-                .or_else(|| {
-                    let last = &experiment.trials.last()?.measurement;
-                    let reason = self.number_breach(experiment, last, When::BeforeKeep)?;
-                    Some(Need::Verdict(judged(experiment, Verdict::GuardFailed, reason, Some(estimate))))
-                })
+                .need_before_keep(experiment, estimate)
                 .unwrap_or_else(|| Need::Verdict(judged(experiment, Verdict::Kept, reason, Some(estimate)))),
         }
     }
@@ -172,67 +171,6 @@ impl Study {
         let value = score.get();
         let implausible = Reason::Implausible { value, low, high };
         (value < low || value > high).then_some((Verdict::Suspect, implausible))
-    }
-
-    /// The first command guard of this moment that has not passed yet.
-    pub(super) fn guard_need(&self, experiment: &Experiment, when: When) -> Option<Need> {
-        for (index, guard) in self.spec.guards.iter().enumerate() {
-            let (Check::Run(command), true) = (&guard.check, guard.when == when) else { continue };
-            let index = index as u32;
-            match experiment.guards.iter().rev().find(|(found, _)| *found == index) {
-                None => return Some(Need::Guard(index)),
-                Some((_, ending)) if !ending.succeeded() => {
-                    let reason = Reason::GuardCommand { command: command.clone(), ending: ending.clone() };
-                    return Some(Need::Verdict(judged(experiment, Verdict::GuardFailed, reason, None)));
-                }
-                Some(_) => {}
-            }
-        }
-        None
-    }
-
-    /// A number that a guard needs and the trial did not give.
-    pub fn missing_number(&self, measurement: &Measurement) -> Option<(Verdict, Reason)> {
-        let names = self.spec.guards.iter().filter_map(|guard| match &guard.check {
-            Check::Number { metric, .. } => Some(metric),
-            Check::Run(_) => None,
-        });
-        let missing = names.into_iter().find(|name| measurement.number(name).is_none())?;
-        Some((Verdict::GuardFailed, Reason::GuardMissing { metric: missing.clone() }))
-    }
-
-    /// The first number that is past its limit.
-    fn number_breach(&self, experiment: &Experiment, measurement: &Measurement, when: When) -> Option<Reason> {
-        // Each keep was held against the champion of its time. All of them together, against the baseline, may be more.
-        let relative = self.state.carried() != Some(experiment.id);
-        let guards = self.spec.guards.iter().filter(|guard| guard.when == when);
-        for guard in guards {
-            let Check::Number { metric, max, max_regression } = &guard.check else { continue };
-            let max_regression = max_regression.filter(|_| relative);
-            let Some(value) = measurement.number(metric) else {
-                return Some(Reason::GuardMissing { metric: metric.clone() });
-            };
-            let champion = self.champion_number(metric);
-            if max_regression.is_some() && champion.is_none() {
-                return Some(Reason::GuardMissing { metric: metric.clone() });
-            }
-            let relative = max_regression.zip(champion).map(|(share, level)| level + level.abs() * share.get());
-            let relative = relative.filter(|limit| limit.is_finite());
-            let limits = max.map(Score::get).into_iter().chain(relative);
-            if let Some(limit) = limits.min_by(f64::total_cmp).filter(|limit| value.get() > *limit) {
-                return Some(Reason::GuardLimit { metric: metric.clone(), value: value.get(), limit });
-            }
-        }
-        None
-    }
-
-    fn champion_number(&self, name: &str) -> Option<f64> {
-        let trials = &self.state.champion()?.trials;
-        let values = trials
-            .iter()
-            .filter(|trial| trial.purpose != Purpose::Check)
-            .filter_map(|trial| trial.measurement.number(name));
-        crate::stats::Tally::of(values.map(Score::get)).mean()
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::experiment::Experiment;
+use super::guards::FlakyGuard;
 use super::state::State;
 use crate::event::{Purpose, StopReason};
 use crate::id::{CommitId, ExperimentId, TrialId};
@@ -58,6 +59,9 @@ pub struct Summary {
     /// The segments before this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<SegmentRow>,
+    /// Guards that failed on a commit and then passed on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaky: Vec<FlakyGuard>,
     /// Rows of other tools' histories, which are counted nowhere else.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub imported: u64,
@@ -169,6 +173,7 @@ impl State {
             run_started_at: self.run.as_ref().map(|run| run.started_at),
             pid: self.run.as_ref().map(|run| run.facts.pid),
             past: self.past.clone(),
+            flaky: self.flaky_guards(),
             imported: self.imported,
         })
     }

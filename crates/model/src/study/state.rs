@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::experiment::{Experiment, Trial};
+use super::guards::{GuardRun, GuardTally, Guarding};
 use super::judging::Judging;
 use super::row::{Running, SegmentRow};
 use crate::event::{Event, Judged, Loss, Proposed, Purpose, Retracted, RunFacts, SegmentFacts, StopReason, What};
@@ -35,7 +36,9 @@ pub struct State {
     leaving: BTreeMap<ExperimentId, Experiment>,
     contents: HashMap<ContentId, ExperimentId>,
     pub(super) running: BTreeMap<TrialId, (Running, (Slot, Seed))>,
-    pub(super) guarding: BTreeMap<(ExperimentId, u32), Slot>,
+    pub(super) guarding: BTreeMap<(ExperimentId, u32), Guarding>,
+    /// Every command that ran as a guard, and how it fared.
+    pub(super) guards: BTreeMap<String, GuardTally>,
     tried: BTreeMap<ExperimentId, Tried>,
     /// Repeats of a candidate that differed while the metric looked deterministic.
     scattered: Option<Tally>,
@@ -161,17 +164,20 @@ impl State {
                 let Some((running, _)) = self.running.remove(trial) else { return };
                 self.lose(running.experiment, loss);
             }
-            What::GuardStarted { experiment, guard, slot } => {
-                self.guarding.insert((*experiment, *guard), *slot);
+            What::GuardStarted { experiment, guard, slot, on, command } => {
+                let guarding = Guarding { slot: *slot, on: *on, command: command.clone() };
+                self.guarding.insert((*experiment, *guard), guarding);
                 self.with_open(*experiment, |open| open.in_flight += 1);
             }
             What::GuardFinished { experiment, guard, ending, usage, .. } => {
-                self.guarding.remove(&(*experiment, *guard));
+                let Some(guarding) = self.guarding.remove(&(*experiment, *guard)) else { return };
+                let run = GuardRun { guard: *guard, on: guarding.on, ending: ending.clone() };
+                self.count_guard(*experiment, &run, guarding.command);
                 self.with_open(*experiment, |open| {
                     open.in_flight = open.in_flight.saturating_sub(1);
                     open.faults = 0;
                     open.seconds.0 += usage.wall.0;
-                    open.guards.push((*guard, ending.clone()));
+                    open.guards.push(run);
                 });
             }
             What::GuardLost { experiment, guard, loss } => {

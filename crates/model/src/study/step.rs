@@ -27,6 +27,9 @@ pub enum Step {
     RunGuard {
         experiment: ExperimentId,
         guard: u32,
+        command: String,
+        /// The champion, where it is tried on that; else it runs on the experiment itself.
+        on: Option<ExperimentId>,
         slot: Slot,
     },
     Judge(crate::event::Judged),
@@ -45,7 +48,9 @@ impl Step {
             Step::StartTrial { trial, experiment, purpose, seed, slot } => {
                 What::TrialStarted { trial, experiment, purpose, seed, slot }
             }
-            Step::RunGuard { experiment, guard, slot } => What::GuardStarted { experiment, guard, slot },
+            Step::RunGuard { experiment, guard, command, on, slot } => {
+                What::GuardStarted { experiment, guard, slot, on, command }
+            }
             Step::Judge(judged) => What::Judged(judged),
             Step::Stop(reason) => What::RunStopped { reason },
             Step::AdvanceBranch { .. } => return None,
@@ -131,7 +136,10 @@ impl Study {
     fn next_evaluation(&self, slot: Slot, begins: bool) -> Option<Step> {
         let evaluate = |experiment: &super::Experiment| match self.need(experiment) {
             Need::Trial(purpose) => Some(self.trial(experiment.id, purpose, slot)),
-            Need::Guard(guard) => Some(Step::RunGuard { experiment: experiment.id, guard, slot }),
+            Need::Guard { guard, on } => {
+                let command = self.guard_command(guard);
+                Some(Step::RunGuard { experiment: experiment.id, guard, command, on, slot })
+            }
             Need::Agent | Need::Patience | Need::Verdict(_) => None,
         };
         if !self.state.calibrated() {
@@ -203,7 +211,7 @@ impl Study {
             .running
             .values()
             .map(|(_, (slot, _))| *slot)
-            .chain(self.state.guarding.values().copied())
+            .chain(self.state.guarding.values().map(|guarding| guarding.slot))
             .collect();
         let slots = self.state.run.as_ref()?.facts.slots;
         (0..slots).map(Slot).find(|slot| !taken.contains(slot))

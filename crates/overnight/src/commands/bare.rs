@@ -195,6 +195,9 @@ fn next(standing: &Standing) -> Next {
         None => ours(0, "run"),
         Some(StopReason::BaselineFailed { .. }) => ours(2, "show baseline"),
         Some(StopReason::ChampionFailed { .. }) => ours(2, "show champion"),
+        Some(StopReason::GuardBroken { .. }) => {
+            Next { before: Some("mend what the guard needs".to_owned()), ..ours(2, "run") }
+        }
         Some(StopReason::Interrupted | StopReason::EngineErrors { .. } | StopReason::Fault { .. }) => ours(4, "run"),
         Some(
             StopReason::Done

@@ -2,7 +2,7 @@
 
 use overnight_model::Verdict;
 use overnight_model::meaning::Meaning;
-use overnight_model::spec::{Assurance, Tier};
+use overnight_model::spec::{Assurance, Mode, Tier};
 use overnight_model::verdict::Group;
 
 use crate::args::nearest;
@@ -31,6 +31,7 @@ enum Word {
     Group(Group),
     Assurance(Assurance),
     Tier(Tier),
+    Mode(Mode),
     Exit(Exit),
 }
 
@@ -63,7 +64,8 @@ impl Word {
     fn all() -> impl Iterator<Item = Word> {
         let verdicts = Verdict::ALL.into_iter().map(Word::Verdict).chain(Group::ALL.into_iter().map(Word::Group));
         let levels = Assurance::ALL.into_iter().map(Word::Assurance).chain(Tier::ALL.into_iter().map(Word::Tier));
-        verdicts.chain(levels).chain(Exit::ALL.into_iter().map(Word::Exit))
+        let modes = Mode::ALL.into_iter().map(Word::Mode);
+        verdicts.chain(levels).chain(modes).chain(Exit::ALL.into_iter().map(Word::Exit))
     }
 
     fn name(self) -> String {
@@ -72,6 +74,7 @@ impl Word {
             Word::Group(group) => group.name().replace(' ', "_"),
             Word::Assurance(level) => level.name().to_owned(),
             Word::Tier(tier) => tier.name().to_owned(),
+            Word::Mode(mode) => mode.name().to_owned(),
             Word::Exit(exit) => (exit as u8).to_string(),
         }
     }
@@ -91,6 +94,7 @@ impl Word {
                 in_full(&format!("{} · how far the number can be trusted", level.name()), &level.meaning())
             }
             Word::Tier(tier) => in_full(&format!("{} · a tier of the sandbox", tier.name()), &tier.meaning()),
+            Word::Mode(mode) => in_full(&format!("{} · a mode of the judge", mode.name()), &mode.meaning()),
             Word::Exit(exit) => wrapped("", &format!("exit code {} · {}", exit as u8, exit.meaning()), WIDTH),
         }
     }
@@ -120,6 +124,8 @@ fn list() -> String {
     Assurance::ALL.into_iter().for_each(|level| text += &format!("{}\n", line(level.name(), level.meaning().short)));
     text += "\nwhat the sandbox keeps in check\n";
     Tier::ALL.into_iter().for_each(|tier| text += &format!("{}\n", line(tier.name(), tier.meaning().short)));
+    text += "\nhow sure a keep has to be\n";
+    Mode::ALL.into_iter().for_each(|mode| text += &format!("{}\n", line(mode.name(), mode.meaning().short)));
     text += "\nexit codes\n";
     Exit::ALL.into_iter().for_each(|exit| text += &format!("{}\n", line(&(exit as u8).to_string(), exit.meaning())));
     text + "\n`overnight explain VERDICT` says what to do"

@@ -66,6 +66,7 @@ pub(super) fn say_end(reason: &StopReason, summary: Option<&Summary>, state: &Pa
             ui::say(&line);
         }
         ui::say(&format!("so far     {}", term::counts(summary)));
+        term::flaky(summary).iter().for_each(|line| ui::say(line));
         ui::say(&term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
     }
     ui::say(&ui::printable(&term::stop_sentence(reason)));
@@ -104,6 +105,9 @@ fn next(reason: &StopReason, study: &str, flag: &str, begun: bool) -> String {
         StopReason::BaselineFailed { .. } => format!("overnight show{flag} baseline"),
         StopReason::ChampionFailed { .. } => {
             format!("overnight show{flag} champion, mend what broke, then overnight run{flag}")
+        }
+        StopReason::GuardBroken { command, .. } => {
+            format!("mend what `{}` needs, then overnight run{flag}", ui::printable(command))
         }
         StopReason::FailedAttempts { .. } => {
             format!("overnight log{flag}, then overnight show{flag} N for what the agent said")

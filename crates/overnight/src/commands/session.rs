@@ -172,6 +172,7 @@ pub(crate) fn exit_of(reason: &StopReason) -> Exit {
         | StopReason::NoGain
         | StopReason::FailedAttempts { .. }
         | StopReason::ChampionFailed { .. }
+        | StopReason::GuardBroken { .. }
         | StopReason::NothingToTry { .. } => Exit::Stopped,
     }
 }
@@ -194,7 +195,10 @@ fn show(live: &Live, event: &Event, state: &State) {
         What::TrialStarted { trial, experiment, .. } => {
             live.now(&format!("{}: trial {trial} is running", term::whose(*experiment)));
         }
-        What::GuardStarted { experiment, .. } => live.now(&format!("experiment {experiment}: a guard is running")),
+        What::GuardStarted { experiment, on, .. } => {
+            let on = if on.is_some() { ", on the champion" } else { "" };
+            live.now(&format!("{}: a guard is running{on}", term::whose(*experiment)));
+        }
         _ => {}
     }
 }

@@ -11,6 +11,8 @@ use overnight_model::units::short_number;
 use overnight_model::{ExperimentId, Measurement, Score, TrialId, What};
 use serde_json::json;
 
+mod guards;
+
 use crate::args::{Place, Show};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, printable};
@@ -50,11 +52,14 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     });
     lines.extend(term::undoes(row.parent.as_ref(), from).map(|note| format!("  note        {note}")));
     lines.extend(trial_lines(&events));
+    lines.extend(guards::lines(&events));
     if !diff.is_empty() {
         lines.push(String::new());
         lines.push(printable(&diff).trim_end().to_owned());
     }
-    if let Some((title, output)) = outputs(&events).pop() {
+    // What the champion printed is not about this experiment.
+    let own = outputs(&events).into_iter().filter(|(title, _)| !title.ends_with(guards::ON_CHAMPION));
+    if let Some((title, output)) = own.last() {
         lines.push(String::new());
         lines.push(format!("end of the output of {title} ({} bytes in all):", output.bytes));
         lines.extend(tail(&text_of(&reader, output)?));
@@ -170,13 +175,17 @@ fn purpose_name(purpose: Purpose) -> &'static str {
 /// Every output that was kept, with what gave it.
 fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
     let mut found = Vec::new();
+    let mut guards = guards::runs(events).into_iter();
     for stored in events {
         match &stored.event.what {
             What::Proposed(Proposed { output: Some(output), .. })
             | What::AttemptFailed { output: Some(output), .. } => {
                 found.push(("the agent".to_owned(), output));
             }
-            What::GuardFinished { guard, output: Some(output), .. } => found.push((format!("guard {guard}"), output)),
+            What::GuardFinished { .. } => {
+                let run = guards.next();
+                found.extend(run.and_then(|run| Some((run.name(), run.output?))));
+            }
             What::TrialFinished { trial, measurement, .. } => {
                 found.extend(measurement.output.as_ref().map(|output| (format!("trial {trial}"), output)));
                 let scorer = measurement.scorer.as_ref().and_then(|scorer| scorer.output.as_ref());
@@ -268,6 +277,8 @@ fn as_json(study: &str, row: &Row, events: &[StoredEvent], diff: &str) -> String
     let mut object = serde_json::to_value(json::ExperimentJson::new(study, row)).unwrap_or_default();
     if let Some(fields) = object.as_object_mut() {
         fields.insert("measurements".to_owned(), json!(trials));
+        let guards: Vec<_> = guards::runs(events).iter().map(guards::Run::json).collect();
+        fields.insert("guards".to_owned(), json!(guards));
         fields.insert("diff".to_owned(), json!(diff));
     }
     object.to_string()

@@ -48,6 +48,7 @@ pub(super) fn state(summary: Option<&Summary>, holder: Option<&Holder>) -> &'sta
 pub(super) fn results(summary: &Summary, is_running: bool) -> Vec<String> {
     let mut lines = term::standing(summary);
     lines.push(format!("so far     {}", term::counts(summary)));
+    lines.extend(term::flaky(summary));
     for running in summary.running.iter().filter(|_| is_running) {
         let since = term::local_time(running.started_at);
         let whose = term::whose(running.experiment);

@@ -1,6 +1,6 @@
 //! The JSON contract. Names are stable; a number that is not known is `null`.
 
-use overnight_model::study::{Level, Row, SegmentRow, Summary};
+use overnight_model::study::{FlakyGuard, Level, Row, SegmentRow, Summary};
 use overnight_model::{CommitId, Timestamp};
 use serde::Serialize;
 
@@ -86,6 +86,9 @@ pub(crate) struct StatusJson<'a> {
     segment: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     segments: Vec<SegmentJson<'a>>,
+    /// Only where there are any.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    flaky_guards: &'a [FlakyGuard],
 }
 
 /// A segment before the present one: its numbers are not to be compared with others.
@@ -146,6 +149,7 @@ impl<'a> StatusJson<'a> {
             sandbox: summary.map_or("none", |summary| &summary.sandbox),
             cost_usd: None,
             segment: summary.filter(|summary| !summary.past.is_empty()).map(|summary| summary.segment),
+            flaky_guards: summary.map_or(&[], |summary| &summary.flaky),
             segments: summary.into_iter().flat_map(|summary| &summary.past).map(past).collect(),
         }
     }

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use overnight_model::event::{Imported, StopReason};
 use overnight_model::history::Past;
 use overnight_model::spec::{Assurance, Check, Spec, Tier};
-use overnight_model::study::{Level, Row, SegmentRow, Summary};
+use overnight_model::study::{FlakyGuard, Level, Row, SegmentRow, Summary};
 use overnight_model::units::short_number;
 use overnight_model::{CommitId, ExperimentId, Goal, Timestamp, Verdict};
 
@@ -180,6 +180,15 @@ pub(crate) fn standing(summary: &Summary) -> Vec<String> {
     lines
 }
 
+/// Guards whose failures say little.
+pub(crate) fn flaky(summary: &Summary) -> Vec<String> {
+    let line = |FlakyGuard { command, failed, runs }: &FlakyGuard| {
+        let command = crate::ui::printable(command);
+        format!("guard      `{command}` is flaky: failed {failed} of {runs} runs, then passed")
+    };
+    summary.flaky.iter().map(line).collect()
+}
+
 /// Why a run ended, as a sentence.
 pub(crate) fn stop_sentence(reason: &StopReason) -> String {
     match reason {
@@ -199,6 +208,12 @@ pub(crate) fn stop_sentence(reason: &StopReason) -> String {
         }
         StopReason::ChampionFailed { verdict, reason } => {
             format!("stopped: the champion itself no longer runs ({}): {reason}", verdict.name())
+        }
+        StopReason::GuardBroken { command, ending } => {
+            format!(
+                "stopped: guard `{command}` fails on the champion too ({ending}): something broke around the study, and \
+                 no idea is to blame"
+            )
         }
         StopReason::EngineErrors { last } => {
             format!("stopped: the engine failed three times in a row; the last: {last}")

@@ -15,6 +15,7 @@ mod demo;
 mod disk;
 mod docs;
 mod explain;
+mod guards;
 mod hints;
 mod history;
 mod init;

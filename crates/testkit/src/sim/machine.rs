@@ -10,11 +10,11 @@ use overnight_engine::worker::keep_commit;
 use overnight_engine::workspace::{CommitPlan, Store, UserRepo, oid};
 use overnight_model::event::Loss;
 use overnight_model::measure::Usage;
-use overnight_model::{CommitId, ExperimentId, Millis, Slot, Timestamp};
+use overnight_model::{CommitId, Ending, ExperimentId, Millis, Slot, Timestamp};
 
 use super::disk;
 use super::people::{self, Answer};
-use super::setup::STUDY;
+use super::setup::{Faults, STUDY};
 use super::world::{KEEP_STAGES, KeepStage, Point, World};
 
 /// More empty waits than this in a row is a loop that burns a processor.
@@ -236,10 +236,21 @@ impl Machine for Simulated {
             }
             Action::Guard { experiment, guard, slot, contents, .. } => {
                 let usage = Usage { wall: Millis(took as u64), ..Usage::default() };
+                let Faults { flaky_guard, guard_outage, .. } = setup.faults;
+                if world.guard_outage == 0 && world.referee.calibrated() && world.trouble(guard_outage) {
+                    world.guard_outage = 2 + world.random.below(12);
+                }
+                let spoilt = match world.guard_outage {
+                    left if left > 0 && world.troubled => {
+                        world.guard_outage -= u64::from(loss.is_none());
+                        true
+                    }
+                    _ => world.trouble(flaky_guard),
+                };
                 let arrival = match loss {
                     Some(loss) => Arrival::GuardLost { experiment, guard, loss },
                     None => {
-                        let ending = people::guard(&contents);
+                        let ending = if spoilt { Ending::Exited { code: 1 } } else { people::guard(&contents) };
                         Arrival::GuardFinished { experiment, guard, ending, usage, output: None }
                     }
                 };

@@ -74,6 +74,8 @@ pub struct Report {
     pub crashes: u32,
     /// Runs that ended because the champion itself no longer ran.
     pub outages: u32,
+    /// Guards that failed on a commit and then passed on it.
+    pub flaky: u32,
     /// Segments that took over from another.
     pub rebases: u32,
     pub passed: Passed,
@@ -160,7 +162,7 @@ impl Simulation {
             let ended = self.live(mission);
             match ended {
                 Ended::Stopped(StopReason::NothingToTry { .. }) => break,
-                Ended::Stopped(StopReason::ChampionFailed { .. }) => self.mend(),
+                Ended::Stopped(StopReason::ChampionFailed { .. } | StopReason::GuardBroken { .. }) => self.mend(),
                 _ => {}
             }
             fruitless = if self.world.borrow().referee.counted() > before { 0 } else { fruitless + 1 };
@@ -225,7 +227,7 @@ impl Simulation {
         self.outages += 1;
         let mut world = self.world.borrow_mut();
         if !world.random.one_in(3) {
-            world.outage = 0;
+            (world.outage, world.guard_outage) = (0, 0);
         }
     }
 
@@ -474,6 +476,7 @@ impl Simulation {
             lives: self.lives,
             crashes: self.crashes,
             outages: self.outages,
+            flaky: world.referee.flaky,
             rebases: self.rebases,
             passed: world.passed,
             decisions,

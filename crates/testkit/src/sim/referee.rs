@@ -39,7 +39,10 @@ pub struct Referee {
     /// Where the branch was found, ahead of its record.
     half_way: Option<String>,
     running: BTreeMap<TrialId, (ExperimentId, Slot, Purpose)>,
-    guarding: BTreeMap<(ExperimentId, u32), Slot>,
+    guarding: BTreeMap<(ExperimentId, u32), (Slot, Option<ExperimentId>)>,
+    /// How guards ended in this run, on whose commit, in order.
+    guarded: BTreeMap<(ExperimentId, u32, Option<ExperimentId>), Vec<bool>>,
+    pub flaky: u32,
     trials: BTreeSet<TrialId>,
     slots: u32,
     /// How many experiments may have counted when this run ends.
@@ -128,6 +131,8 @@ impl Default for Referee {
             half_way: None,
             running: BTreeMap::new(),
             guarding: BTreeMap::new(),
+            guarded: BTreeMap::new(),
+            flaky: 0,
             trials: BTreeSet::new(),
             slots: 0,
             wanted: None,
@@ -237,7 +242,12 @@ impl Referee {
         assert!(slot.0 < self.slots, "slot {slot} of {}", self.slots);
         let done = self.wanted.is_some_and(|wanted| self.counted() >= wanted);
         assert!(!done || !is_candidate, "something is run although as many count as were wanted");
-        let taken = self.running.values().map(|(_, slot, _)| slot).chain(self.guarding.values()).any(|s| *s == slot);
+        let taken = self
+            .running
+            .values()
+            .map(|(_, slot, _)| slot)
+            .chain(self.guarding.values().map(|(slot, _)| slot))
+            .any(|s| *s == slot);
         assert!(!taken, "slot {slot} is taken twice");
     }
 
@@ -290,6 +300,7 @@ impl Referee {
                 assert!(self.guarding.is_empty(), "guards of an earlier run were not recorded as lost");
                 assert!(self.lives.values().all(|life| !life.asked), "an attempt was not recorded as lost");
                 self.lives.values_mut().for_each(|life| life.faults = 0);
+                self.guarded.clear();
                 if let Some(baseline) = self.lives.get_mut(&self.baseline).filter(|b| b.verdict.is_none()) {
                     baseline.trials.retain(|(_, score)| score.is_some());
                 }
@@ -299,6 +310,10 @@ impl Referee {
                 if matches!(reason, StopReason::ChampionFailed { .. }) {
                     assert_eq!(self.doubt.checked, Some(false), "the champion was blamed for nothing");
                     self.doubt.left_broken = true;
+                }
+                if matches!(reason, StopReason::GuardBroken { .. }) {
+                    let broken = self.guarded.iter().any(|((_, _, on), runs)| on.is_some() && **runs == [false, false]);
+                    assert!(broken, "a guard was called broken that the champion did not fail twice");
                 }
             }
             What::StopRequested { .. } | What::Imported(_) | What::Unknown => {}
@@ -353,16 +368,21 @@ impl Referee {
                 assert_eq!(lost, Some(*experiment), "a lost trial {trial} was not running");
                 self.lose(*experiment, loss);
             }
-            What::GuardStarted { experiment, guard, slot } => {
+            What::GuardStarted { experiment, guard, slot, on, command } => {
                 self.take_slot(*slot, *experiment);
                 self.check_doubt(Purpose::Screen);
                 self.open_life(*experiment);
-                let before = self.guarding.insert((*experiment, *guard), *slot);
+                assert!(["compile", "pytest"].contains(&command.as_str()), "`{command}` is no guard of this study");
+                self.check_guard(*experiment, *guard, *on);
+                let before = self.guarding.insert((*experiment, *guard), (*slot, *on));
                 assert_eq!(before, None, "guard {guard} of {experiment} runs twice at once");
             }
-            What::GuardFinished { experiment, guard, .. } => {
-                let slot = self.guarding.remove(&(*experiment, *guard));
-                assert!(slot.is_some(), "guard {guard} of {experiment} was not running");
+            What::GuardFinished { experiment, guard, ending, .. } => {
+                let started = self.guarding.remove(&(*experiment, *guard));
+                let (_, on) = started.unwrap_or_else(|| panic!("guard {guard} of {experiment} was not running"));
+                let runs = self.guarded.entry((*experiment, *guard, on)).or_default();
+                self.flaky += u32::from(runs.last() == Some(&false) && ending.succeeded());
+                runs.push(ending.succeeded());
                 self.open_life(*experiment).faults = 0;
             }
             What::GuardLost { experiment, guard, loss } => {
@@ -382,6 +402,16 @@ impl Referee {
                 self.champion = Some(*experiment);
                 self.life(*experiment).commit = Some(to.0.clone());
             }
+        }
+    }
+
+    /// A guard is run once more where it failed, and on the champion where it failed twice.
+    fn check_guard(&self, experiment: ExperimentId, guard: u32, on: Option<ExperimentId>) {
+        let runs = |on| self.guarded.get(&(experiment, guard, on)).map_or(&[][..], Vec::as_slice);
+        assert!(matches!(runs(on), [] | [false]), "guard {guard} of {experiment} is run again after {:?}", runs(on));
+        if on.is_some() {
+            assert_eq!(on, self.champion, "a guard is tried on another than the champion");
+            assert_eq!(runs(None), [false, false], "the champion is asked although {experiment} did not fail twice");
         }
     }
 
@@ -454,6 +484,19 @@ impl Referee {
             }
             Verdict::Crashed | Verdict::TimedOut | Verdict::InvalidMetric => {
                 assert!(failures > 0, "{verdict:?} without a failed trial");
+            }
+            Verdict::GuardFailed if matches!(judged.reason, Reason::GuardCommand { .. }) => {
+                let of = |on: bool| {
+                    let mine =
+                        self.guarded.iter().filter(|((id, _, other), _)| id == experiment && other.is_some() == on);
+                    mine.map(|(_, runs)| runs.as_slice()).collect::<Vec<_>>()
+                };
+                assert!(of(false).contains(&[false, false].as_slice()), "a guard failed by chance: {:?}", of(false));
+                assert!(
+                    of(true).iter().any(|runs| runs.last() == Some(&true)),
+                    "nobody passes the guard: {:?}",
+                    of(true)
+                );
             }
             Verdict::Duplicate | Verdict::NoChange => assert!(life.trials.is_empty(), "a repeat cost a trial"),
             _ => {}

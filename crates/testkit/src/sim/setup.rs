@@ -63,6 +63,10 @@ pub struct Faults {
     pub broken_baseline: bool,
     /// For a while every evaluation fails, the champion's too.
     pub outage: u64,
+    /// A guard fails now and then, whatever it is run on.
+    pub flaky_guard: u64,
+    /// For a while every guard fails, on the champion too.
+    pub guard_outage: u64,
     pub meddling: u64,
     pub packing: bool,
     pub tries: bool,
@@ -85,6 +89,8 @@ impl Setup {
             bad_candidates: !random.one_in(4),
             broken_baseline: random.one_in(6),
             outage: *Random::new(seed ^ 0x007a6e).pick(&[0, 0, 0, 60]),
+            flaky_guard: *Random::new(seed ^ 0xf1a4).pick(&[0, 0, 3, 20]),
+            guard_outage: *Random::new(seed ^ 0x06a4).pick(&[0, 0, 0, 20]),
             meddling: *random.pick(&[0, 20]),
             packing: random.one_in(4),
             tries: random.one_in(2),

@@ -83,6 +83,8 @@ pub struct World {
     pub bad_spell: u64,
     /// So many of the next evaluations fail, because something they need is gone.
     pub outage: u64,
+    /// So many of the next guards fail, because something they need is gone.
+    pub guard_outage: u64,
     /// Contents that were proposed before.
     pub past: Vec<Contents>,
     /// Stored by the engine, not yet acknowledged.
@@ -118,6 +120,7 @@ impl World {
             // Some machines are not ready when the study begins.
             bad_spell: if setup.faults.broken_baseline { 4 } else { 0 },
             outage: 0,
+            guard_outage: 0,
             past: Vec::new(),
             pending: Vec::new(),
             pending_summary: None,

@@ -2,6 +2,7 @@
 
 mod documented;
 mod evaluate;
+mod judge;
 mod keys;
 mod metric;
 mod rest;

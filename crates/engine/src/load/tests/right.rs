@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use overnight_model::spec::{
-    AgentKind, AgentSpec, Check, Devices, Evaluate, Guard, Input, Layer, Limit, Limits, Metric, Network, Part,
-    Patience, Pick, Prepare, SandboxSpec, Scorer, Spec, Surface, SurfaceFile, Tier, When,
+    AgentKind, AgentSpec, Check, Devices, Evaluate, Guard, Input, JudgeSpec, Layer, Limit, Limits, Metric, Mode,
+    Network, Part, Patience, Pick, Prepare, SandboxSpec, Scorer, Spec, StepGain, Surface, SurfaceFile, Tier, When,
 };
 use overnight_model::units::{Goal, Millis, Score};
 use proptest::prelude::*;
@@ -59,6 +59,11 @@ command = "./propose.sh"
 timeout = "2m"
 network = "none"
 ahead = 3
+
+[judge]
+mode = "strict"
+max_share = 0.25
+max_step_gain = "30%"
 
 [sandbox]
 min = "landlock"
@@ -146,6 +151,7 @@ fn every_supported_key_is_read() {
             guard(number("peak_mb", Some(8000.0), None), When::BeforeKeep),
             guard(number("loss", None, Some(0.05)), When::BeforeKeep),
         ],
+        judge: JudgeSpec { mode: Mode::Strict, max_share: 0.25, max_step_gain: Some(StepGain::Share(0.3)) },
         agent: AgentSpec {
             kind: AgentKind::Command("./propose.sh".to_owned()),
             timeout: Millis::seconds(120),
@@ -221,7 +227,7 @@ fn every_key_that_is_for_later_is_refused_by_name() {
             refused += 1;
         }
     }
-    assert_eq!(refused, 14);
+    assert_eq!(refused, 13);
 }
 
 /// Text that comes near enough to a real file to reach every reader.

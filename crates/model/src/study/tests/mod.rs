@@ -20,8 +20,8 @@ use crate::measure::{Measurement, Usage};
 use crate::metric::MetricError;
 use crate::proposal::{SurfaceBlob, content_id};
 use crate::spec::{
-    AgentKind, AgentSpec, Check, Evaluate, Guard, Limits, Metric, Network, Part, Patience, Pick, SandboxSpec, Surface,
-    SurfaceFile, When,
+    AgentKind, AgentSpec, Check, Evaluate, Guard, JudgeSpec, Limits, Metric, Network, Part, Patience, Pick,
+    SandboxSpec, Surface, SurfaceFile, When,
 };
 use crate::units::{Goal, Millis, Score, Timestamp};
 use crate::verdict::{Reason, Verdict};
@@ -48,6 +48,7 @@ fn spec() -> Spec {
         },
         evaluate: Evaluate { kill: Millis::seconds(60), ..Evaluate::new("run", Millis::seconds(1)) },
         guards: Vec::new(),
+        judge: JudgeSpec::default(),
         agent: AgentSpec {
             kind: AgentKind::Command("agent".into()),
             timeout: Millis::seconds(60),

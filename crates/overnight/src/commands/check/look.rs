@@ -123,6 +123,7 @@ mod tests {
             },
             evaluate: Evaluate { folder: "a".into(), ..Evaluate::new("python3 ./run.py --x", Millis::seconds(1)) },
             guards: Vec::new(),
+            judge: Default::default(),
             agent: overnight_model::spec::AgentSpec {
                 kind: overnight_model::spec::AgentKind::Tuner,
                 timeout: Millis::seconds(1),
