@@ -29,6 +29,7 @@ pub struct Ours {
     subjects: HashMap<ExperimentId, Subject>,
     trials: HashMap<u64, ExperimentId>,
     asked: Option<(ExperimentId, CommitId)>,
+    restacking: Option<ExperimentId>,
 }
 
 impl Ours {
@@ -59,6 +60,7 @@ impl Ours {
             subjects: HashMap::from([(ExperimentId::BASELINE, 0)]),
             trials: HashMap::new(),
             asked: None,
+            restacking: None,
         };
         ours.happen(What::StudyOpened { study: "main".into(), seed });
         ours.happen(What::SegmentOpened(facts.into()));
@@ -70,9 +72,25 @@ impl Ours {
         self.study.apply(&Event { at: Timestamp(self.now), what });
     }
 
+    fn proposal(&self, experiment: ExperimentId, parent: CommitId, surface: Vec<SurfaceBlob>) -> Proposed {
+        Proposed {
+            experiment,
+            agent: "command".into(),
+            parent,
+            commit: CommitId(format!("proposal {experiment}")),
+            commit_time: 0,
+            description: String::new(),
+            content: content_id(&surface),
+            surface,
+            edits: Vec::new(),
+            took: Millis(0),
+            output: None,
+        }
+    }
+
     fn advance(&mut self, experiment: ExperimentId) {
         let from = self.study.state().champion().and_then(|champion| champion.commit.clone());
-        let to = CommitId(format!("commit of {experiment}"));
+        let to = CommitId(format!("commit of {experiment} at {}", self.now));
         self.happen(What::BranchAdvanced { experiment, from, to });
     }
 }
@@ -105,6 +123,21 @@ impl Rule for Ours {
                     }
                 }
                 Step::AdvanceBranch { experiment } => self.advance(experiment),
+                Step::Restack { experiment } => {
+                    self.restacking = Some(experiment);
+                    return Some(Move::Restack { candidate: self.subjects[&experiment] });
+                }
+                Step::Retract(_) => {
+                    self.study.forget_judged();
+                    return Some(Move::Retract);
+                }
+                Step::Again(again) => {
+                    let experiment = self.study.state().next_experiment();
+                    let parent = self.study.state().champion().and_then(|champion| champion.commit.clone());
+                    self.subjects.insert(experiment, self.subjects[&again.experiment]);
+                    let proposed = self.proposal(experiment, parent.expect("a champion"), again.surface);
+                    self.happen(What::Proposed(proposed));
+                }
                 Step::RunGuard { .. } => unreachable!("the study has no guards"),
                 Step::Stop(_) => return Some(Move::Stop),
             }
@@ -114,20 +147,16 @@ impl Rule for Ours {
     fn proposed(&mut self, candidate: Subject, content: u64) {
         let Some((experiment, parent)) = self.asked.take() else { return };
         self.subjects.insert(experiment, candidate);
-        let surface = surface(content);
-        self.happen(What::Proposed(Proposed {
-            experiment,
-            agent: "command".into(),
-            parent,
-            commit: CommitId(format!("proposal {experiment}")),
-            commit_time: 0,
-            description: String::new(),
-            content: content_id(&surface),
-            surface,
-            edits: Vec::new(),
-            took: Millis(0),
-            output: None,
-        }));
+        let proposed = self.proposal(experiment, parent, surface(content));
+        self.happen(What::Proposed(proposed));
+    }
+
+    fn restacked(&mut self, _candidate: Subject, stacked: Subject, content: u64) {
+        let Some(experiment) = self.restacking.take() else { return };
+        self.subjects.insert(experiment, stacked);
+        let parent = self.study.state().champion().and_then(|champion| champion.commit.clone());
+        let proposed = self.proposal(experiment, parent.expect("a champion"), surface(content));
+        self.happen(What::Restacked(proposed));
     }
 
     fn measured(&mut self, ticket: u64, score: f64) {
@@ -186,6 +215,7 @@ fn spec(size: Size) -> Spec {
             ahead: 0,
         },
         sandbox: SandboxSpec::default(),
+        judge: Default::default(),
         slots,
         limits: Limits { night: Limit { wall: Some(wall), ..Limit::default() }, ..Limits::default() },
     }

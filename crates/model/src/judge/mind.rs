@@ -4,6 +4,8 @@
 //! like are held at once, each with its own view of everything, and each score makes some of them more likely. What
 //! cannot be any more is let go. Here more is always better.
 
+use std::cell::RefCell;
+
 use super::gauss::{Component, Level};
 use super::noise::{DRIFTS, SHAPES};
 use super::normal;
@@ -31,6 +33,8 @@ pub struct Mind {
     worlds: Vec<World>,
     /// The champion, where it was kept by this mind: what it is worth is still being learned.
     kept: Option<ExperimentId>,
+    /// Opinions since the last score: they are asked for over and over until something happens.
+    opinions: RefCell<Vec<(ExperimentId, f64, Opinion)>>,
 }
 
 impl Mind {
@@ -63,7 +67,7 @@ impl Mind {
             }
             factor *= STEP;
         }
-        let mut mind = Mind { worlds, kept: None };
+        let mut mind = Mind { worlds, kept: None, opinions: RefCell::default() };
         // Where the champion's scores are all the same, they say nothing of noise.
         let told = if own.0 > 0.0 { scores } else { &scores[..1] };
         told.iter().for_each(|score| mind.champion(*score));
@@ -72,17 +76,20 @@ impl Mind {
 
     /// Learns a score of the champion.
     pub fn champion(&mut self, score: f64) {
+        self.opinions.get_mut().clear();
         let kept = self.kept;
         self.learn(|world| world.learn_champion(kept, score));
     }
 
     /// A candidate takes its place before the judge: it is compared with the champion of this moment.
     pub fn open(&mut self, id: ExperimentId) {
+        self.opinions.get_mut().clear();
         self.worlds.iter_mut().for_each(|world| world.open(id));
     }
 
     /// A candidate that was here before, with what was learned of it then.
     pub fn open_again(&mut self, id: ExperimentId, before: &Remembered) {
+        self.opinions.get_mut().clear();
         self.worlds.iter_mut().for_each(|world| world.open_with(id, &before.0));
     }
 
@@ -93,11 +100,13 @@ impl Mind {
 
     /// Learns a score of a candidate.
     pub fn candidate(&mut self, id: ExperimentId, score: f64) {
+        self.opinions.get_mut().clear();
         self.learn(|world| world.learn_candidate(id, score));
     }
 
     /// The candidate is the champion from now on. What it is worth is learned further with every score of it.
     pub fn keep(&mut self, id: ExperimentId) {
+        self.opinions.get_mut().clear();
         let (before, was) = (self.kept.replace(id), self.level().0);
         self.worlds.iter_mut().for_each(|world| world.keep(id, before));
         let ratio = self.level().0 / was;
@@ -108,6 +117,7 @@ impl Mind {
 
     /// The candidate is let go; what was believed of it.
     pub fn discard(&mut self, id: ExperimentId) -> Option<Remembered> {
+        self.opinions.get_mut().clear();
         let remembered = self.view(id).map(|view| view.remembered());
         self.worlds.iter_mut().for_each(|world| world.discard(id));
         remembered.map(|known| Remembered(Box::new(known)))
@@ -115,21 +125,25 @@ impl Mind {
 
     /// The candidate is gone without a word about it: it broke, or was refused.
     pub fn forget(&mut self, id: ExperimentId) {
+        self.opinions.get_mut().clear();
         self.worlds.iter_mut().for_each(|world| drop(world.close(id)));
     }
 
     /// The candidate was put on the present champion, and goes on from there.
     pub fn restack(&mut self, id: ExperimentId) {
+        self.opinions.get_mut().clear();
         self.worlds.iter_mut().for_each(|world| world.restack(id));
     }
 
     /// What was measured of the candidate does not count: the machine was another one.
     pub fn start_over(&mut self, id: ExperimentId) {
+        self.opinions.get_mut().clear();
         self.worlds.iter_mut().for_each(|world| world.open(id));
     }
 
     /// Another champion, of which these scores are known and nothing else.
     pub fn replace(&mut self, scores: &[f64]) {
+        self.opinions.get_mut().clear();
         let Some(first) = scores.first() else { return };
         self.kept = None;
         self.worlds.iter_mut().for_each(|world| world.replace(*first));
@@ -138,6 +152,7 @@ impl Mind {
 
     /// The champion's place goes back to the one before it.
     pub fn retract(&mut self) {
+        self.opinions.get_mut().clear();
         if let Some(id) = self.kept.take() {
             self.worlds.iter_mut().for_each(|world| world.retract(id));
         }
@@ -145,18 +160,33 @@ impl Mind {
 
     /// Time passed, of which nothing is known: another night, or a shift of the machine by so many sd.
     pub fn unsettle(&mut self, sds: f64) {
+        self.opinions.get_mut().clear();
         self.worlds.iter_mut().for_each(|world| world.pass((sds * world.sd).powi(2)));
     }
 
     /// What it thinks of a candidate, of one that is worth its place only with a gain above `bar`.
     pub fn opinion(&self, id: ExperimentId, bar: f64) -> Option<Opinion> {
-        Some(self.view(id)?.opinion(bar, self.price()))
+        let known = |(known, at, _): &&(ExperimentId, f64, Opinion)| *known == id && *at == bar;
+        if let Some((_, _, opinion)) = self.opinions.borrow().iter().find(known) {
+            return Some(*opinion);
+        }
+        let opinion = self.view(id)?.opinion(bar, self.price());
+        self.opinions.borrow_mut().push((id, bar, opinion));
+        Some(opinion)
     }
 
-    /// What it thinks by now of the champion, compared with the one before it.
-    pub fn second_thoughts(&self) -> Option<(ExperimentId, Opinion)> {
+    /// What it would think of a candidate that was here before.
+    pub fn again(&self, before: &Remembered, bar: f64) -> Opinion {
+        const NOBODY: ExperimentId = ExperimentId(u64::MAX);
+        let mut mind = self.clone();
+        mind.open_again(NOBODY, before);
+        mind.view(NOBODY).expect("it was just opened").opinion(bar, self.price())
+    }
+
+    /// How likely the champion is better than the one before it, by now.
+    pub fn second_thoughts(&self) -> Option<(ExperimentId, f64)> {
         let kept = self.kept?;
-        Some((kept, self.opinion(kept, 0.0)?))
+        Some((kept, 1.0 - self.view(kept)?.below(0.0)))
     }
 
     /// The champion's level, and the sd of what is believed of it.

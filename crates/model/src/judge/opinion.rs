@@ -9,6 +9,8 @@ use super::prior::COMPONENTS;
 
 /// A trial more is worth it where one, or two, or three of them together are.
 const LOOKAHEAD: [f64; 3] = [1.0, 2.0, 3.0];
+/// What is less likely does not change what a trial is worth.
+const NEGLIGIBLE: f64 = 1e-5;
 
 /// Everything there is to say about a candidate, in the metric's own unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -53,8 +55,12 @@ pub(super) struct View {
 }
 
 impl View {
+    pub(super) fn expected(&self) -> f64 {
+        self.components.iter().map(|found| found.chance * found.effect).sum()
+    }
+
     pub(super) fn opinion(&self, bar: f64, price: f64) -> Opinion {
-        let expected = self.components.iter().map(|found| found.chance * found.effect).sum();
+        let expected = self.expected();
         let best = |side: Side| {
             let per_trial = |trials: f64| self.worth(side, trials, bar) / trials;
             LOOKAHEAD.into_iter().map(per_trial).fold(0.0, f64::max)
@@ -79,7 +85,7 @@ impl View {
     }
 
     /// The probability of an effect below this.
-    fn below(&self, effect: f64) -> f64 {
+    pub(super) fn below(&self, effect: f64) -> f64 {
         let part = |found: &Component| {
             let sd = found.effect_variance.max(f64::MIN_POSITIVE).sqrt();
             found.chance * probability((effect - found.effect) / sd)
@@ -94,7 +100,7 @@ impl View {
         });
         let (mut low, mut high) =
             ends.fold((f64::MAX, f64::MIN), |(low, high), (from, to)| (low.min(from), high.max(to)));
-        for _ in 0..40 {
+        for _ in 0..24 {
             let middle = 0.5 * (low + high);
             if self.below(middle) < share { low = middle } else { high = middle }
         }
@@ -105,8 +111,8 @@ impl View {
     /// beyond the bar, what would not is worth nothing.
     fn worth(&self, side: Side, trials: f64, bar: f64) -> f64 {
         let sign = if side == Side::Candidate { 1.0 } else { -1.0 };
-        let parts: [Part; COMPONENTS] = std::array::from_fn(|kind| {
-            let found = &self.components[kind];
+        let likely = self.components.iter().filter(|found| found.chance > NEGLIGIBLE);
+        let part = |found: &Component| {
             let (mean, before) = found.foretold(side == Side::Candidate);
             let variance = before + self.noise / trials;
             let with_effect = match side {
@@ -115,7 +121,8 @@ impl View {
             };
             let slope = sign * with_effect / variance;
             Part { chance: found.chance, mean: sign * mean, sd: variance.sqrt(), effect: found.effect - bar, slope }
-        });
+        };
+        let parts: Vec<Part> = likely.map(part).collect();
         let expected: f64 = parts.iter().map(|part| part.chance * part.effect).sum();
         let middle: f64 = parts.iter().map(|part| part.chance * part.mean).sum();
         let gain_at = |score: f64| parts.iter().map(|part| part.gain_at(score)).sum::<f64>();
@@ -125,7 +132,7 @@ impl View {
         if (expected > 0.0 && gain_at(low) > 0.0) || (expected <= 0.0 && gain_at(high) < 0.0) {
             return 0.0;
         }
-        for _ in 0..24 {
+        for _ in 0..14 {
             let score = 0.5 * (low + high);
             if gain_at(score) > 0.0 { high = score } else { low = score }
         }

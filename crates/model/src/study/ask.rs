@@ -21,6 +21,9 @@ impl Study {
         if !wanted || self.left().is_some_and(|left| taken >= left) {
             return None;
         }
+        if let Some(again) = self.state.judging.again.front().filter(|_| slot_is_free) {
+            return Some(Step::Again(again.clone()));
+        }
         let experiment = unasked.map_or(ExperimentId(self.state.next_experiment), |open| open.id);
         let parent = self.state.champion()?.commit.clone()?;
         Some(Step::Ask { experiment, agent: self.spec.agent.kind.name().to_owned(), parent })

@@ -98,7 +98,7 @@ impl Study {
             let last = run.last_failure.clone();
             return Some(StopReason::FailedAttempts { in_a_row: run.failed_in_a_row, last });
         }
-        if let Some(level) = self.target_reached() {
+        if let Some(level) = self.target_reached().filter(|_| self.is_champion_shown()) {
             return Some(StopReason::Target { level });
         }
         let (night, total) = (self.spec.limits.night, self.spec.limits.total);
@@ -112,10 +112,10 @@ impl Study {
         too_long.then_some(StopReason::NoGain)
     }
 
-    fn target_reached(&self) -> Option<f64> {
+    pub(super) fn target_reached(&self) -> Option<f64> {
         let target = self.spec.metric.target.map(Score::get)?;
         let champion = self.state.champion()?;
-        let level = champion.level().mean()?;
+        let level = champion.metric()?;
         self.spec.metric.goal.reached(level, target).then_some(level)
     }
 

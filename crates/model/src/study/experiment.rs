@@ -28,6 +28,7 @@ pub struct Experiment {
     pub description: String,
     pub content: Option<ContentId>,
     pub surface: Vec<SurfaceBlob>,
+    pub tokens: Option<u64>,
     pub edits: Vec<Edit>,
     pub started_at: Timestamp,
     /// The agent is at work on it right now.
@@ -83,6 +84,7 @@ impl Experiment {
             description: String::new(),
             content: None,
             surface: Vec::new(),
+            tokens: None,
             edits: Vec::new(),
             started_at: at,
             asked: false,
@@ -116,6 +118,13 @@ impl Experiment {
     /// The trials of the surface it has now.
     pub fn fresh(&self) -> &[Trial] {
         self.trials.get(self.fresh_from..).unwrap_or_default()
+    }
+
+    /// Its level as it is shown: by trials that had no part in choosing it, else what the judge made of those that had.
+    pub fn metric(&self) -> Option<f64> {
+        let is_measured = self.fresh().iter().any(|trial| is_fair(trial.purpose) && trial.score().is_some());
+        let judged = self.judged_metric.map(Score::get).filter(|_| !is_measured);
+        judged.or_else(|| self.level().mean())
     }
 
     /// The scores of its successful trials, in order.

@@ -6,9 +6,9 @@ use super::experiment::{Experiment, Trial};
 use super::state::State;
 use crate::event::Purpose;
 use crate::id::{ContentId, ExperimentId};
-use crate::judge::{Mind, Remembered};
+use crate::judge::{Estimate, Mind, Remembered};
 use crate::stats::Tally;
-use crate::verdict::{Group, Verdict};
+use crate::verdict::{Group, Reason, Verdict};
 
 /// How many candidates that were let go are remembered: those that came close, and those since the champion was last
 /// seen to be what it was.
@@ -84,6 +84,19 @@ pub struct Spent {
     pub remeasure: u64,
     /// Those of the champion for their own sake, and those that close a night.
     pub sentinel: u64,
+}
+
+impl Judging {
+    /// A win on the metric makes a new margin; what is only simpler spends it, and more the less is known of it.
+    pub(super) fn spend_slack(&mut self, reason: &Reason, estimate: Option<Estimate>) {
+        self.slack = match (reason, estimate) {
+            (Reason::Simpler { .. }, Some(Estimate { gain, low, .. })) => {
+                let doubt = low.map_or(0.0, |low| (gain - low) / 4.0);
+                self.slack + (-gain).max(0.0) + doubt
+            }
+            _ => 0.0,
+        };
+    }
 }
 
 impl Spent {
@@ -211,6 +224,7 @@ impl State {
         let is_keep = self.find(id).is_some_and(|found| matches!(found.verdict, Some((Verdict::Kept, _))));
         let is_retreat = self.judging.before == Some(id);
         self.judging.closing = Closing::default();
+        self.judging.unwatched = 0;
         self.judging.before = if is_retreat || !is_keep { None } else { before };
         self.judging.recent.clear();
         self.judging.again.clear();

@@ -1,15 +1,19 @@
 //! The study as a pure state machine: `next_step` says what to do, `apply` learns what happened.
 
 mod ask;
+mod closing;
 mod end;
 mod experiment;
 mod guards;
+mod judging;
 mod need;
 mod row;
+mod ruling;
 mod state;
 mod step;
 
 pub use experiment::{Experiment, Trial};
+pub use judging::{Again, Spent};
 pub use guards::{FlakyGuard, GuardRun};
 pub use row::{Level, NoiseRow, Row, Running, SegmentRow, Summary};
 pub use state::{Run, State};

@@ -5,7 +5,7 @@ use super::experiment::{Experiment, LARGEST_SCORE};
 use crate::ending::Ending;
 use crate::event::{AttemptFailure, Judged, Purpose};
 use crate::id::ExperimentId;
-use crate::judge::{self, CALIBRATION_TRIALS, Estimate, Evidence, Ruling};
+use crate::judge::{CALIBRATION_TRIALS, Estimate, FIRST_TRIALS};
 use crate::measure::Measurement;
 use crate::spec::When;
 use crate::units::Score;
@@ -21,6 +21,10 @@ pub(super) enum Need {
     /// The agent was interrupted and has to be asked again.
     Agent,
     Trial(Purpose),
+    /// A trial of the champion, for its sake.
+    Champion,
+    /// It has to be put on the champion that there is now.
+    Restack,
     /// A guard's command, on the experiment itself or on the champion.
     Guard {
         guard: u32,
@@ -55,16 +59,24 @@ impl Study {
         if self.state.carried() == Some(experiment.id) && !self.state.begun() {
             return Need::Patience;
         }
-        if experiment.trials.is_empty() {
+        if experiment.clashes {
+            let gain = experiment.fresh().last().and_then(|_| self.state.mind()?.opinion(experiment.id, 0.0));
+            let reason = Reason::Moved { gain: gain.map(|opinion| opinion.expected).filter(|gain| *gain > 0.0) };
+            return verdict(Verdict::Discarded, reason);
+        }
+        if experiment.fresh().is_empty() && experiment.guards.is_empty() {
             let champion = self.state.champion().and_then(|champion| champion.content.as_ref());
             if champion == Some(content) {
                 return verdict(Verdict::NoChange, Reason::SameAsChampion);
             }
             match self.state.tried(content) {
-                Some(first) if first != experiment.id => {
+                Some(first) if first != experiment.id && !self.deserves_more(content) => {
                     return verdict(Verdict::Duplicate, Reason::SameAs { experiment: first.0 });
                 }
                 _ => {}
+            }
+            if self.state.carried() != Some(experiment.id) && !self.is_current(experiment) {
+                return Need::Restack;
             }
         }
         if let Some(need) = self.guard_need(experiment, When::First) {
@@ -72,7 +84,7 @@ impl Study {
         }
         // A champion that comes over from another segment has run before: one bad run is not its end.
         let mut forgiven = u32::from(self.state.carried() == Some(experiment.id));
-        for trial in &experiment.trials {
+        for trial in experiment.fresh() {
             if let Some((found, reason)) = self.broken(&trial.measurement) {
                 if forgiven == 0 {
                     return verdict(found, reason);
@@ -93,7 +105,7 @@ impl Study {
                 return Need::Patience;
             }
         }
-        if self.state.trials_for(baseline.id, Purpose::Baseline) < CALIBRATION_TRIALS {
+        if self.calibration_due(baseline) {
             return Need::Trial(Purpose::Baseline);
         }
         // A guard that the baseline does not pass would refuse every candidate, all night.
@@ -108,34 +120,14 @@ impl Study {
         Need::Verdict(judged(baseline, Verdict::Baseline, Reason::Measured { trials }, None))
     }
 
-    fn ruling_need(&self, experiment: &Experiment) -> Need {
-        let (Some(champion), Some(facts)) = (self.state.champion(), &self.state.segment) else {
-            return Need::Patience;
-        };
-        let scores = experiment.scores();
-        let evidence = Evidence {
-            goal: facts.metric.goal,
-            min_gain: self.spec.metric.min_gain.map_or(0.0, Score::get),
-            noise: self.state.noise(),
-            champion: &champion.level(),
-            candidate: &scores,
-        };
-        let carried = self.state.carried() == Some(experiment.id);
-        let ruling = if carried { judge::rule_on_carried(&evidence) } else { judge::rule(&evidence) };
-        match ruling {
-            None => Need::Patience,
-            // It was not chosen for these runs: all of them count.
-            Some(Ruling::Measure) if carried => Need::Trial(Purpose::Remeasure),
-            Some(Ruling::Measure) if scores.is_empty() => Need::Trial(Purpose::Screen),
-            Some(Ruling::Measure) if scores.len() == 1 => Need::Trial(Purpose::Confirm),
-            Some(Ruling::Measure) => Need::Trial(Purpose::Remeasure),
-            Some(Ruling::Discard(reason, estimate)) => {
-                Need::Verdict(judged(experiment, Verdict::Discarded, reason, Some(estimate)))
-            }
-            Some(Ruling::Keep(reason, estimate)) => self
-                .need_before_keep(experiment, estimate)
-                .unwrap_or_else(|| Need::Verdict(judged(experiment, Verdict::Kept, reason, Some(estimate)))),
-        }
+    /// Whether the baseline has to be measured before anything else is: two unequal scores are enough to begin with, equal
+    /// ones have to be equal three times, and a champion that is carried over is compared with as many.
+    pub(super) fn calibration_due(&self, baseline: &Experiment) -> bool {
+        let started = self.state.trials_for(baseline.id, Purpose::Baseline);
+        let scores = baseline.scores();
+        let scatters = scores.windows(2).any(|pair| pair[0] != pair[1]) && self.state.carried().is_none();
+        let known = scores.len() >= FIRST_TRIALS as usize;
+        started < if known && !scatters { CALIBRATION_TRIALS } else { FIRST_TRIALS }
     }
 
     /// Why a trial gave no number that can be compared.
@@ -184,7 +176,8 @@ pub(super) fn judged(experiment: &Experiment, verdict: Verdict, reason: Reason, 
         Verdict::Kept | Verdict::Baseline => experiment.level().mean(),
         _ => crate::stats::Tally::of(experiment.scores()).mean(),
     };
-    Judged { experiment: experiment.id, verdict, reason, metric: metric.and_then(Score::new), estimate }
+    let metric = metric.and_then(Score::new);
+    Judged { experiment: experiment.id, verdict, reason, metric, estimate, opinion: None }
 }
 
 fn failed_attempt(failure: &AttemptFailure) -> (Verdict, Reason) {

@@ -7,7 +7,7 @@ use super::guards::FlakyGuard;
 use super::state::State;
 use crate::event::{Purpose, StopReason};
 use crate::id::{CommitId, ExperimentId, TrialId};
-use crate::judge::{self, Estimate, Noise};
+use crate::judge::Noise;
 use crate::units::{Goal, Millis, Score, Timestamp};
 use crate::verdict::Verdict;
 
@@ -132,15 +132,6 @@ impl State {
         self.find(id).map(row)
     }
 
-    /// How much better the champion is than the baseline, by what was measured of both after they were chosen.
-    pub fn gain_over_baseline(&self) -> Option<Estimate> {
-        let (baseline, champion) = (self.find(self.baseline())?, self.champion()?);
-        let goal = self.segment.as_ref()?.metric.goal;
-        (champion.id != self.baseline() && self.calibrated())
-            .then(|| judge::between(goal, self.noise(), &baseline.level(), &champion.level()))
-            .flatten()
-    }
-
     /// The study as a whole, once it has a segment.
     pub fn summary(&self) -> Option<Summary> {
         let facts = self.segment.as_ref()?;
@@ -185,7 +176,7 @@ impl State {
             let experiment = self.find(id)?;
             let tally = experiment.level();
             let is_known = experiment.segment == facts.segment;
-            let (commit, metric) = (experiment.commit.clone()?, tally.mean().filter(|_| is_known));
+            let (commit, metric) = (experiment.commit.clone()?, experiment.metric().filter(|_| is_known));
             Some(Level { experiment: id, commit, metric, trials: if is_known { tally.n() } else { 0 } })
         };
         Some(SegmentRow {
@@ -204,7 +195,7 @@ fn row(experiment: &Experiment) -> Row {
     let verdict = judged.map(|(verdict, _)| *verdict);
     let metric = match verdict {
         // What stands is re-measured after its verdict, and shown as it is known now.
-        Some(Verdict::Baseline | Verdict::Kept) => experiment.level().mean(),
+        Some(Verdict::Baseline | Verdict::Kept) => experiment.metric(),
         Some(_) => experiment.judged_metric.map(Score::get),
         None => None,
     };

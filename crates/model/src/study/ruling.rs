@@ -4,8 +4,8 @@ use super::Study;
 use super::experiment::Experiment;
 use super::need::{Need, judged};
 use crate::event::{Judged, Purpose, Retracted};
-use crate::judge::{self, Estimate, Evidence, Mind, Noise, Opinion, Ruling, Side};
-use crate::spec::{Mode, When};
+use crate::judge::{self, Estimate, Evidence, Mind, Opinion, Ruling, Side};
+use crate::spec::Mode;
 use crate::units::{Goal, Score};
 use crate::verdict::{Reason, Verdict};
 
@@ -58,12 +58,13 @@ impl Study {
     pub(super) fn retraction(&self) -> Option<Retracted> {
         let champion = self.state.champion()?;
         let before = self.state.judging.before?;
-        let (kept, opinion) = self.state.mind()?.second_thoughts()?;
+        let (kept, chance) = self.state.mind()?.second_thoughts()?;
         let is_shown = champion.fresh().iter().any(|trial| super::experiment::is_fair(trial.purpose));
-        if kept != champion.id || !is_shown || opinion.chance >= RETRACT_BELOW || self.state.find(before).is_none() {
+        if kept != champion.id || !is_shown || chance >= RETRACT_BELOW || self.state.find(before).is_none() {
             return None;
         }
-        let reason = Reason::NotReplicated { gain: opinion.expected, chance: opinion.chance };
+        let opinion = self.state.mind()?.opinion(kept, 0.0)?;
+        let reason = Reason::NotReplicated { gain: opinion.expected, chance };
         Some(Retracted { experiment: kept, reason, estimate: opinion.estimate() })
     }
 
@@ -77,6 +78,15 @@ impl Study {
     pub(super) fn is_current(&self, experiment: &Experiment) -> bool {
         let champion = self.state.champion().and_then(|champion| champion.commit.as_ref());
         experiment.parent.as_ref() == champion
+    }
+
+    /// Whether a surface that was let go is worth another look: its replicates are those of the first.
+    pub(super) fn deserves_more(&self, content: &crate::id::ContentId) -> bool {
+        let known = self.state.mind().zip(self.state.came_close(content));
+        known.is_some_and(|(mind, before)| {
+            let opinion = mind.again(before, self.bar(mind));
+            opinion.of_candidate > demands(self.spec.judge.mode).price * opinion.price
+        })
     }
 
     /// The most trials of one candidate and for its sake.
@@ -218,19 +228,14 @@ impl Study {
             let reason = Reason::TooGood { gain, limit };
             return Need::Verdict(Judged { verdict: Verdict::Suspect, reason, ..judged });
         }
-        self.guard_need(experiment, When::BeforeKeep)
-            .or_else(|| {
-                let last = &experiment.trials.last()?.measurement;
-                let reason = self.number_breach(experiment, last, When::BeforeKeep)?;
-                Some(Need::Verdict(Judged { verdict: Verdict::GuardFailed, reason, ..judged.clone() }))
-            })
-            .unwrap_or(Need::Verdict(judged))
+        let estimate = judged.estimate.unwrap_or(Estimate { gain: 0.0, low: None, high: None });
+        self.need_before_keep(experiment, estimate).unwrap_or(Need::Verdict(judged))
     }
 
     /// `max_step_gain` in the metric's own unit.
     fn largest_step(&self) -> Option<f64> {
         let level = self.state.champion()?.metric();
-        self.spec.judge.max_step_gain.and_then(|limit| limit.of(level?))
+        self.spec.judge.max_step_gain.and_then(|limit| limit.limit(level?))
     }
 
     /// A verdict with the level that everything known gives it, never the value of the run that won.
@@ -241,9 +246,4 @@ impl Study {
         let metric = level.map(|(mind, opinion)| goal.gain(0.0, mind.level().0 + opinion.expected));
         Judged { metric: metric.and_then(Score::new).or(plain.metric), opinion, ..plain }
     }
-}
-
-/// Whether a metric is taken for one without noise.
-pub(super) fn is_exact(noise: Noise) -> bool {
-    noise == Noise::Deterministic
 }

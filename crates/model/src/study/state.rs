@@ -43,6 +43,8 @@ pub struct State {
     /// Repeats of a candidate that differed while the metric looked deterministic.
     scattered: Option<Tally>,
     pub(super) judging: Judging,
+    /// How long trials of this segment took in all, and how many they were.
+    pub(super) trial_time: (Millis, u64),
     pub(super) counts: Counts,
     pub(super) next_experiment: u64,
     pub(super) next_trial: u64,
@@ -65,6 +67,8 @@ pub struct Run {
     /// Set when a person asked it to stop; true for at once.
     pub stopping: Option<bool>,
     pub counted: u64,
+    /// Trials that finished.
+    pub trials: u64,
     pub first_experiment: u64,
     pub(super) failed_in_a_row: u32,
     pub(super) last_failure: String,
@@ -158,6 +162,11 @@ impl State {
                     found.seconds.0 += measurement.wall().0;
                     found.trials.push(Trial { id: *trial, purpose, seed, measurement: measurement.clone() });
                 });
+                self.trial_time.0.0 += measurement.wall().0;
+                self.trial_time.1 += 1;
+                if let Some(run) = &mut self.run {
+                    run.trials += 1;
+                }
                 self.weigh(running.experiment, purpose);
             }
             What::TrialLost { trial, loss, .. } => {
@@ -358,6 +367,7 @@ impl State {
         self.tried.clear();
         self.scattered = None;
         self.judging = Judging::default();
+        self.trial_time = (Millis(0), 0);
         self.champion_failed = false;
         self.contents.insert(content.clone(), id);
         baseline.content = Some(content);
@@ -403,6 +413,7 @@ impl State {
             started_at: at,
             stopping: None,
             counted: 0,
+            trials: 0,
             first_experiment: self.next_experiment,
             failed_in_a_row: 0,
             last_failure: String::new(),
@@ -432,6 +443,7 @@ impl State {
             self.tried.insert(id, Tried { edits: proposed.edits.clone(), outcome: None });
         }
         self.contents.entry(proposed.content.clone()).or_insert(id);
+        self.judging.again.retain(|again| again.content != proposed.content);
         self.saw(id);
     }
 
@@ -442,6 +454,9 @@ impl State {
         experiment.verdict = Some((*verdict, reason.clone()));
         experiment.judged_metric = *metric;
         experiment.estimate = *estimate;
+        if *verdict == Verdict::Kept {
+            self.judging.spend_slack(reason, *estimate);
+        }
         // What was kept before is not a new keep.
         if self.carried() != Some(*id) {
             self.count(*verdict, reason, at);

@@ -4,7 +4,6 @@ use super::Study;
 use super::need::{Need, is_hopeless};
 use crate::event::{Purpose, Scope, StopReason, What};
 use crate::id::{CommitId, ExperimentId, Seed, Slot, TrialId};
-use crate::judge::Noise;
 use crate::spec::{Limit, Patience};
 use crate::units::{Millis, Timestamp};
 
@@ -23,6 +22,8 @@ pub enum Step {
         purpose: Purpose,
         seed: Seed,
         slot: Slot,
+        /// The candidate for whose sake another commit is measured.
+        aid: Option<ExperimentId>,
     },
     RunGuard {
         experiment: ExperimentId,
@@ -33,6 +34,14 @@ pub enum Step {
         slot: Slot,
     },
     Judge(crate::event::Judged),
+    /// Put the proposal on the champion that there is now.
+    Restack {
+        experiment: ExperimentId,
+    },
+    /// Take a keep back: the champion before it has its place again.
+    Retract(crate::event::Retracted),
+    /// Offer once more what was let go while the machine was another one.
+    Again(super::Again),
     /// Make the kept commit and move the branch to it.
     AdvanceBranch {
         experiment: ExperimentId,
@@ -45,15 +54,16 @@ impl Step {
     pub fn event(&self) -> Option<What> {
         Some(match self.clone() {
             Step::Ask { experiment, agent, parent } => What::Asked { experiment, agent, parent },
-            Step::StartTrial { trial, experiment, purpose, seed, slot } => {
-                What::TrialStarted { trial, experiment, purpose, seed, slot }
+            Step::StartTrial { trial, experiment, purpose, seed, slot, aid } => {
+                What::TrialStarted { trial, experiment, purpose, seed, slot, aid }
             }
             Step::RunGuard { experiment, guard, command, on, slot } => {
                 What::GuardStarted { experiment, guard, slot, on, command }
             }
             Step::Judge(judged) => What::Judged(judged),
+            Step::Retract(retracted) => What::Retracted(retracted),
             Step::Stop(reason) => What::RunStopped { reason },
-            Step::AdvanceBranch { .. } => return None,
+            Step::AdvanceBranch { .. } | Step::Restack { .. } | Step::Again(_) => return None,
         })
     }
 }
@@ -69,6 +79,9 @@ impl Study {
         if let Some(experiment) = self.state.unadvanced {
             return Some(Step::AdvanceBranch { experiment });
         }
+        if let Some(retracted) = self.retraction() {
+            return Some(Step::Retract(retracted));
+        }
         if let Some(step) = self.next_verdict() {
             return Some(step);
         }
@@ -81,6 +94,11 @@ impl Study {
         // What is open is judged before a run ends for want of a gain or of an idea. At its goal nothing new begins.
         let enough = self.enough(now);
         let begins = !matches!(enough, Some(StopReason::Target { .. }));
+        let ends = enough.is_some() || self.left() == Some(0);
+        if self.is_closing(now, false) || (ends && self.candidates().next().is_none() && self.is_closing(now, true)) {
+            let slot = self.free_slot();
+            return slot.and_then(|slot| self.close(slot, ends));
+        }
         if let Some(step) = self.next_work(begins, enough.is_none()) {
             return Some(step);
         }
@@ -119,6 +137,7 @@ impl Study {
     fn next_verdict(&self) -> Option<Step> {
         self.in_scope().find_map(|experiment| match self.need(experiment) {
             Need::Verdict(judged) => Some(Step::Judge(judged)),
+            Need::Restack => Some(Step::Restack { experiment: experiment.id }),
             _ => None,
         })
     }
@@ -136,11 +155,12 @@ impl Study {
     fn next_evaluation(&self, slot: Slot, begins: bool) -> Option<Step> {
         let evaluate = |experiment: &super::Experiment| match self.need(experiment) {
             Need::Trial(purpose) => Some(self.trial(experiment.id, purpose, slot)),
+            Need::Champion => self.aid(experiment.id, slot),
             Need::Guard { guard, on } => {
                 let command = self.guard_command(guard);
                 Some(Step::RunGuard { experiment: experiment.id, guard, command, on, slot })
             }
-            Need::Agent | Need::Patience | Need::Verdict(_) => None,
+            Need::Agent | Need::Patience | Need::Restack | Need::Verdict(_) => None,
         };
         if !self.state.calibrated() {
             let open = |id: ExperimentId| self.in_scope().find(|open| open.id == id).and_then(evaluate);
@@ -155,19 +175,33 @@ impl Study {
         // others are compared with, for there may always be a proposal waiting.
         let begun = open().filter(|open| open.has_begun()).find_map(evaluate);
         let new = || open().filter(|open| begins && !open.has_begun()).find_map(evaluate);
-        begun.or_else(|| self.remeasure(slot)).or_else(new)
+        begun.or_else(|| self.watch(slot)).or_else(new)
     }
 
-    fn trial(&self, experiment: ExperimentId, purpose: Purpose, slot: Slot) -> Step {
+    pub(super) fn trial(&self, experiment: ExperimentId, purpose: Purpose, slot: Slot) -> Step {
         let trial = TrialId(self.state.next_trial);
-        Step::StartTrial { trial, experiment, purpose, seed: self.seed(trial), slot }
+        Step::StartTrial { trial, experiment, purpose, seed: self.seed_of(trial.0), slot, aid: None }
+    }
+
+    /// The champion once more, for the sake of a candidate, with the seed that the candidate had last: where the seed
+    /// makes the luck, both have the same.
+    fn aid(&self, candidate: ExperimentId, slot: Slot) -> Option<Step> {
+        let champion = self.state.champion().filter(|champion| !is_hopeless(champion))?;
+        if self.is_champion_running() {
+            return None;
+        }
+        let fresh = self.trial(champion.id, Purpose::Remeasure, slot);
+        let Step::StartTrial { trial, experiment, purpose, seed, slot, .. } = fresh else { return None };
+        let used = |seed: Seed| champion.trials.iter().any(|trial| trial.seed == seed);
+        let last = self.state.find(candidate).and_then(|found| found.trials.last()).map(|trial| trial.seed);
+        let seed = last.filter(|seed| !used(*seed)).unwrap_or(seed);
+        Some(Step::StartTrial { trial, experiment, purpose, seed, slot, aid: Some(candidate) })
     }
 
     /// Baseline trials side by side, where there are slots for them.
     fn more_calibration(&self, slot: Slot) -> Option<Step> {
-        let baseline = self.state.baseline();
-        let started = self.state.trials_for(baseline, Purpose::Baseline);
-        (started < crate::judge::CALIBRATION_TRIALS).then(|| self.trial(baseline, Purpose::Baseline, slot))
+        let baseline = self.state.find(self.state.baseline())?;
+        self.calibration_due(baseline).then(|| self.trial(baseline.id, Purpose::Baseline, slot))
     }
 
     /// The champion once more: if it breaks too, something happened to the machine or the data.
@@ -175,16 +209,6 @@ impl Study {
         let champion = self.state.champion()?;
         let is_running = self.state.running.values().any(|(running, _)| running.purpose == Purpose::Check);
         (!is_running).then(|| self.trial(champion.id, Purpose::Check, slot))
-    }
-
-    /// A new champion gets one more trial, so that its level does not rest on the run that confirmed it.
-    fn remeasure(&self, slot: Slot) -> Option<Step> {
-        let champion = self.state.champion()?;
-        let noisy = matches!(self.state.noise(), Noise::Noisy { .. });
-        let due =
-            noisy && champion.id != self.state.baseline() && self.state.trials_for(champion.id, Purpose::Remeasure) < 2;
-        // A trial that we ourselves lose every time must not hold up the night.
-        (due && !is_hopeless(champion)).then(|| self.trial(champion.id, Purpose::Remeasure, slot))
     }
 
     /// Whether an experiment is one that candidates will be compared with: the baseline, or the champion carried over.
@@ -224,8 +248,8 @@ impl Study {
     }
 
     /// A fresh seed for every trial, from the study's own: 31 bits, so that every language's generator takes it.
-    fn seed(&self, trial: TrialId) -> Seed {
-        let mut x = self.state.seed.wrapping_add((trial.0 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    pub(super) fn seed_of(&self, trial: u64) -> Seed {
+        let mut x = self.state.seed.wrapping_add((trial + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         Seed(((x ^ (x >> 31)) & 0x7FFF_FFFF) as u32)
