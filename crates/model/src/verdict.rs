@@ -209,6 +209,12 @@ pub enum Reason {
     },
     /// It was begun under another evaluation.
     NewSegment,
+    /// It was suspect, and a person looked at it.
+    Person {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        said: String,
+        was: String,
+    },
 }
 
 impl fmt::Display for Reason {
@@ -260,6 +266,8 @@ impl fmt::Display for Reason {
                 write!(f, "{sign} than the baseline by {gain} here{how}, measured {trials} times")
             }
             Reason::NewSegment => write!(f, "the evaluation changed before its verdict"),
+            Reason::Person { said, was } if said.is_empty() => write!(f, "by a person; it was suspect: {was}"),
+            Reason::Person { said, was } => write!(f, "by a person: {said}; it was suspect: {was}"),
         }
     }
 }

@@ -171,6 +171,7 @@ fn spec(slots: u32) -> Spec {
         },
         evaluate: Evaluate::new("run", Millis(TRIAL as u64)),
         guards: Vec::new(),
+        judge: overnight_model::spec::JudgeSpec::default(),
         agent: AgentSpec {
             kind: AgentKind::Command("agent".into()),
             timeout: Millis::seconds(60),

@@ -5,12 +5,14 @@ mod end;
 mod experiment;
 mod guards;
 mod need;
+mod review;
 mod row;
 mod state;
 mod step;
 
 pub use experiment::{Experiment, Trial};
 pub use guards::{FlakyGuard, GuardRun};
+pub use review::Obstacle;
 pub use row::{Level, NoiseRow, Row, Running, SegmentRow, Summary};
 pub use state::{Run, State};
 pub use step::Step;

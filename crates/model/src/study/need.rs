@@ -61,7 +61,7 @@ impl Study {
                 return verdict(Verdict::NoChange, Reason::SameAsChampion);
             }
             match self.state.tried(content) {
-                Some(first) if first != experiment.id => {
+                Some(first) if first != experiment.id && !self.state.is_second_look(experiment, first) => {
                     return verdict(Verdict::Duplicate, Reason::SameAs { experiment: first.0 });
                 }
                 _ => {}

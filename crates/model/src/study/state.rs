@@ -28,17 +28,19 @@ pub struct State {
     pub unadvanced: Option<ExperimentId>,
     pub(super) open: BTreeMap<ExperimentId, Experiment>,
     /// The baseline and everything kept: they can be measured again.
-    standing: BTreeMap<ExperimentId, Experiment>,
+    pub(super) standing: BTreeMap<ExperimentId, Experiment>,
+    /// What waits for a person's word.
+    pub(super) suspects: BTreeMap<ExperimentId, Experiment>,
     /// How the segments before this one ended.
     pub(super) past: Vec<SegmentRow>,
     /// The experiments judged since rows were last taken; then they are forgotten.
-    leaving: BTreeMap<ExperimentId, Experiment>,
+    pub(super) leaving: BTreeMap<ExperimentId, Experiment>,
     contents: HashMap<ContentId, ExperimentId>,
     pub(super) running: BTreeMap<TrialId, (Running, (Slot, Seed))>,
     pub(super) guarding: BTreeMap<(ExperimentId, u32), Guarding>,
     /// Every command that ran as a guard, and how it fared.
     pub(super) guards: BTreeMap<String, GuardTally>,
-    tried: BTreeMap<ExperimentId, Tried>,
+    pub(super) tried: BTreeMap<ExperimentId, Tried>,
     /// Repeats of a candidate that differed while the metric looked deterministic.
     scattered: Option<Tally>,
     pub(super) counts: Counts,
@@ -51,8 +53,12 @@ pub struct State {
     pub(super) champion_failed: bool,
     /// Rows of other tools' histories. They are no experiments, and nothing else here knows of them.
     pub(super) imported: u64,
-    last_at: Timestamp,
-    touched: BTreeSet<ExperimentId>,
+    pub(super) last_at: Timestamp,
+    /// Champions that were carried over, of every segment: they were counted when they were first kept.
+    pub(super) carried_over: BTreeSet<ExperimentId>,
+    /// A person had the word since the last run: what follows from it takes no time of a run.
+    pub(super) aside: bool,
+    pub(super) touched: BTreeSet<ExperimentId>,
 }
 
 /// The present run, and what its limits need to know.
@@ -187,7 +193,12 @@ impl State {
                 self.with_any(*experiment, |found| {
                     found.commit = Some(to.clone());
                 });
+                self.let_go_of_old_suspects();
+                if self.aside {
+                    return;
+                }
             }
+            What::Reviewed(reviewed) => return self.review(reviewed),
             What::Imported(imported) => {
                 self.imported += imported.rows;
                 // It happens between runs, whose time is not to be made longer by it.
@@ -236,7 +247,11 @@ impl State {
     }
 
     pub fn find(&self, id: ExperimentId) -> Option<&Experiment> {
-        self.open.get(&id).or_else(|| self.standing.get(&id)).or_else(|| self.leaving.get(&id))
+        self.open
+            .get(&id)
+            .or_else(|| self.standing.get(&id))
+            .or_else(|| self.suspects.get(&id))
+            .or_else(|| self.leaving.get(&id))
     }
 
     /// Experiments without a verdict, in order.
@@ -358,7 +373,9 @@ impl State {
         baseline.content = Some(content);
         self.open.insert(id, baseline);
         self.saw(id);
+        self.carried_over.extend(facts.carried.as_ref().and_then(|carried| carried.experiment));
         self.segment = Some(facts.clone());
+        self.let_go_of_old_suspects();
     }
 
     /// Whatever was in flight belonged to an engine that is gone.
@@ -391,7 +408,7 @@ impl State {
         if let Some(baseline) = self.open.get_mut(&baseline) {
             baseline.trials.retain(|trial| trial.score().is_some_and(is_plausible));
         }
-        self.stopped = None;
+        (self.stopped, self.aside) = (None, false);
         self.run = Some(Run {
             facts: facts.clone(),
             started_at: at,
@@ -484,6 +501,7 @@ impl State {
                 self.unadvanced = Some(*id);
                 self.standing.insert(*id, experiment);
             }
+            Verdict::Suspect => self.suspect(experiment),
             _ => {
                 self.leaving.insert(*id, experiment);
             }
