@@ -16,6 +16,7 @@ pub mod plans;
 )]
 pub mod process;
 pub mod rehearse;
+pub mod review;
 pub mod sandbox;
 pub mod verify;
 pub mod worker;

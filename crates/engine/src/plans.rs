@@ -1,11 +1,11 @@
 //! Commits as pure data out of the ledger: whatever git lost can be made again, bit for bit.
 
-use overnight_model::event::{Judged, Proposed, SegmentFacts};
+use overnight_model::event::{Judged, Proposed, Reviewed, SegmentFacts};
 use overnight_model::proposal::{Contents, SurfaceBlob};
 use overnight_model::spec::Metric;
-use overnight_model::{CommitId, ExperimentId, What};
+use overnight_model::{CommitId, ExperimentId, Reason, State, Verdict, What};
 
-use crate::dispatch::{Fault, kept_message, proposal_message};
+use crate::dispatch::{Fault, Keep, kept_message, proposal_message};
 use crate::ledger::{LedgerError, Reader, StoredEvent};
 use crate::workspace::{CommitPlan, oid};
 
@@ -19,6 +19,22 @@ pub fn proposal_plan(reader: &Reader, experiment: ExperimentId) -> Result<Option
     Ok(Some((plan, proposed.commit.clone())))
 }
 
+/// What the branch becomes with a keep, and where it has to be before.
+pub fn keep(reader: &Reader, state: &State, experiment: ExperimentId) -> Result<(Keep, Option<CommitId>), Fault> {
+    let found = state.find(experiment).ok_or_else(|| Fault::lost("the experiment that was kept"))?;
+    let commit = found.commit.clone().ok_or_else(|| Fault::lost("the commit that was kept"))?;
+    let champion = state.champion().and_then(|champion| champion.commit.clone());
+    let keep = match found.verdict {
+        Some((Verdict::Baseline, _)) => Keep::Baseline(commit),
+        _ => {
+            let from = champion.clone().ok_or_else(|| Fault::lost("the champion"))?;
+            let facts = state.segment.as_ref().ok_or_else(|| Fault::lost("the segment"))?;
+            Keep::Commit(kept_plan(reader, &facts.metric, experiment, &from)?)
+        }
+    };
+    Ok((keep, champion))
+}
+
 /// The commit of a keep, on top of the champion it replaced. Everything in it comes from the recorded verdict.
 pub fn kept_plan(
     reader: &Reader,
@@ -27,15 +43,30 @@ pub fn kept_plan(
     parent: &CommitId,
 ) -> Result<CommitPlan, Fault> {
     let events = reader.events_of(experiment)?;
-    let verdict = events.iter().rev().find_map(|stored| match &stored.event.what {
-        What::Judged(judged) => Some((stored, judged)),
-        _ => None,
-    });
-    let (stored, judged): (_, &Judged) = verdict.ok_or_else(|| Fault::lost("the verdict of a keep"))?;
+    let (stored, judged) = kept_verdict(&events).ok_or_else(|| Fault::lost("the verdict of a keep"))?;
     let proposed = find_proposed(&events).ok_or_else(|| Fault::lost("the proposal of a keep"))?;
-    let message = kept_message(metric, &proposed.description, judged, &stored.hash);
+    let message = kept_message(metric, &proposed.description, &judged, &stored.hash);
     let Contents(files) = contents(reader, &proposed.surface)?;
     Ok(CommitPlan { parent: oid(parent)?, files, message, at: stored.event.at.0 / 1000 })
+}
+
+/// What made it a keep: the judge's verdict, or a person's word on what the judge held back.
+fn kept_verdict(events: &[StoredEvent]) -> Option<(&StoredEvent, Judged)> {
+    let judged = events.iter().rev().find_map(|stored| match &stored.event.what {
+        What::Judged(judged) => Some((stored, judged.clone())),
+        _ => None,
+    })?;
+    let word = events.iter().rev().find_map(|stored| match &stored.event.what {
+        What::Reviewed(Reviewed { verdict, why, .. }) => Some((stored, *verdict, why.clone())),
+        _ => None,
+    });
+    Some(match word {
+        None => judged,
+        Some((stored, verdict, why)) => {
+            let reason = Reason::Person { said: why, was: judged.1.reason.to_string() };
+            (stored, Judged { verdict, reason, ..judged.1 })
+        }
+    })
 }
 
 /// The parent of a keep as it was recorded, once the branch had moved.

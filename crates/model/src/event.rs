@@ -113,6 +113,8 @@ pub enum What {
         from: Option<CommitId>,
         to: CommitId,
     },
+    /// A person's word on a suspect.
+    Reviewed(Reviewed),
     /// What another tool recorded was taken in. It is no experiment of this study.
     Imported(Imported),
     /// A kind that a later minor format added; readers pass over it.
@@ -138,6 +140,7 @@ impl What {
             | What::GuardFinished { experiment, .. }
             | What::GuardLost { experiment, .. }
             | What::Judged(Judged { experiment, .. })
+            | What::Reviewed(Reviewed { experiment, .. })
             | What::BranchAdvanced { experiment, .. } => Some(*experiment),
             What::StudyOpened { .. }
             | What::SegmentOpened(_)
@@ -332,6 +335,17 @@ pub struct Retracted {
     pub reason: Reason,
     /// Its gain over the champion before it, as it is known by now.
     pub estimate: Estimate,
+}
+
+/// What a person said of a suspect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reviewed {
+    pub experiment: ExperimentId,
+    /// `kept` or `discarded`.
+    pub verdict: Verdict,
+    /// In the person's own words, where there are any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
 }
 
 /// A history that another tool kept: claims, none of which was measured here.

@@ -181,16 +181,18 @@ impl Verdict {
                 todo: &["nothing"],
             },
             Suspect => Meaning {
-                short: "the number is outside of `metric.plausible`",
-                long: "The metric is outside of the range that `metric.plausible` calls possible, or larger than 1e100. It \
-                       is not compared with anything.",
+                short: "the number is not to be believed; it waits for your word",
+                long: "The metric is outside of the range that `metric.plausible` calls possible, larger than 1e100, or \
+                       better by more than `judge.max_step_gain`. It is not kept, and waits for a person: \
+                       `overnight review` lists what waits, and takes your word. What you keep becomes the champion as any \
+                       keep does, as long as nothing else was kept since; what you discard is `discarded`.",
                 causes: &[
                     "a bug in the evaluation that an edit has found",
                     "a candidate that prints its own number",
                     "a range that is too narrow",
                 ],
                 todo: &[
-                    "read the diff: `overnight show N`",
+                    "read the diff: `overnight show N`, then `overnight review N --keep -m WHY`, or `--discard`",
                     "let a locked scorer make the number: `evaluate.score`",
                     "widen `metric.plausible` if such values are honest; it may change from run to run",
                 ],

@@ -241,6 +241,12 @@ pub enum Reason {
         gain: f64,
         chance: f64,
     },
+    /// It was suspect, and a person looked at it.
+    Person {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        said: String,
+        was: String,
+    },
 }
 
 impl fmt::Display for Reason {
@@ -318,6 +324,8 @@ impl fmt::Display for Reason {
                 let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, n(&gain.abs()));
                 write!(f, "it did not hold: {sign} by {gain} when measured again, {} likely better", percent(*chance))
             }
+            Reason::Person { said, was } if said.is_empty() => write!(f, "by a person; it was suspect: {was}"),
+            Reason::Person { said, was } => write!(f, "by a person: {said}; it was suspect: {was}"),
         }
     }
 }

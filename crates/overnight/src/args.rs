@@ -16,6 +16,7 @@ pub(crate) use crate::commands::import::Import;
 pub(crate) use crate::commands::init::Init;
 pub(crate) use crate::commands::manual::{Completions, Man};
 pub(crate) use crate::commands::rebase::Rebase;
+pub(crate) use crate::commands::review::Review;
 
 const MORE: &str = "\
 Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (tier, lock, dirty tree, moved
@@ -128,6 +129,9 @@ pub(crate) enum Command {
     /// Go on under a changed evaluation: carry the champion over and measure anew
     #[command(hide = true)]
     Rebase(Rebase),
+    /// What waits for your word: keep or discard an experiment whose number was not believed
+    #[command(hide = true)]
+    Review(Review),
     /// Take in the history that another tool kept
     #[command(hide = true)]
     Import(Import),

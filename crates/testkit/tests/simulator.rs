@@ -104,6 +104,17 @@ fn a_flaky_guard_refuses_nobody_and_a_broken_one_ends_the_run() {
 }
 
 #[test]
+fn a_persons_word_on_a_suspect_is_carried_out_whatever_happens() {
+    let reviews = (600..612).map(|seed| {
+        let mut setup = Setup::draw(seed);
+        (setup.plausible, setup.limits, setup.experiments) = (true, Limits::NightExperiments, 60);
+        (setup.faults.review, setup.faults.bad_candidates, setup.tuner) = (1, true, false);
+        Simulation::of(setup).run().reviews
+    });
+    assert!(reviews.sum::<u32>() > 10);
+}
+
+#[test]
 fn the_same_seed_tells_the_same_story() {
     let told = |seed| Simulation::new(seed).verbose().run().log;
     for seed in [2, 11] {

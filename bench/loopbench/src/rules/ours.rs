@@ -208,6 +208,7 @@ fn spec(size: Size) -> Spec {
         },
         evaluate: Evaluate::new("run", Millis(TRIAL as u64)),
         guards: Vec::new(),
+        judge: overnight_model::spec::JudgeSpec::default(),
         agent: AgentSpec {
             kind: AgentKind::Command("agent".into()),
             timeout: Millis::seconds(60),

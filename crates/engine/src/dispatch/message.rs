@@ -33,9 +33,8 @@ pub fn kept_message(metric: &Metric, description: &str, judged: &Judged, verdict
 /// `val_bpb 0.9979 → 0.9932 (−0.0047 ± 0.0008, 4 trials)`.
 fn metric_line(metric: &Metric, judged: &Judged) -> String {
     let name = &metric.name;
-    let (Some(new), Some(estimate)) = (judged.metric.map(Score::get), judged.estimate) else {
-        return format!("{name} not measured");
-    };
+    let Some(new) = judged.metric.map(Score::get) else { return format!("{name} not measured") };
+    let Some(estimate) = judged.estimate else { return format!("{name} {}", short_number(new)) };
     let change = match metric.goal {
         Goal::Min => -estimate.gain,
         Goal::Max => estimate.gain,

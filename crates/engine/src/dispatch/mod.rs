@@ -15,7 +15,7 @@ use overnight_model::event::{AttemptFailure, Proposed, StopReason};
 use overnight_model::measure::Output;
 use overnight_model::proposal::{self, Contents, one_line};
 use overnight_model::study::Row;
-use overnight_model::{BlobId, Event, ExperimentId, Millis, State, Step, Study, Timestamp, Verdict, What, tuner};
+use overnight_model::{BlobId, Event, ExperimentId, Millis, State, Step, Study, Timestamp, What, tuner};
 
 use crate::ledger::{Ledger, Turn};
 use crate::plans;
@@ -248,18 +248,7 @@ impl<M: Machine> Dispatch<M> {
 
     /// The keep order: the verdict is durable; now the commit, then the branch, then the event.
     fn advance(&mut self, experiment: ExperimentId) -> Result<Arrival, Fault> {
-        let state = self.study.state();
-        let found = state.find(experiment).ok_or_else(|| Fault::lost("the experiment that was kept"))?;
-        let commit = found.commit.clone().ok_or_else(|| Fault::lost("the commit that was kept"))?;
-        let champion = state.champion().and_then(|champion| champion.commit.clone());
-        let keep = match found.verdict {
-            Some((Verdict::Baseline, _)) => Keep::Baseline(commit),
-            _ => {
-                let from = champion.clone().ok_or_else(|| Fault::lost("the champion"))?;
-                let facts = state.segment.as_ref().ok_or_else(|| Fault::lost("the segment"))?;
-                Keep::Commit(plans::kept_plan(self.ledger.reader(), &facts.metric, experiment, &from)?)
-            }
-        };
+        let (keep, champion) = plans::keep(self.ledger.reader(), self.study.state(), experiment)?;
         let to = self.machine.keep(experiment, champion.as_ref(), &keep)?;
         if let Keep::Commit(plan) = keep {
             // The store has it too, so a deleted branch and a `git gc` in the user's repository lose nothing.

@@ -14,7 +14,7 @@ use std::fmt;
 /// - 1.2: a segment may follow another: it has a baseline of its own, and may carry the champion over.
 /// - 1.2: `imported`, with the rows it brought in the summary; an index of the events that belong to no experiment.
 /// - 1.3: a guard says what was run, and may be tried on the champion; a run may end with `guard_broken`; `flaky` in the
-///   summary.
+///   summary. `reviewed`, a person's word on a suspect, with the reason `person`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,

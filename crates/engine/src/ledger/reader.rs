@@ -89,6 +89,13 @@ impl Reader {
         Ok(rows)
     }
 
+    /// The experiments that wait for a person's word, in order.
+    pub fn suspect_rows(&self) -> Result<Vec<Row>, LedgerError> {
+        let mut rows = Vec::new();
+        self.select("WHERE verdict = 'suspect' AND experiment >= ?1 ORDER BY experiment", 0, |row| rows.push(row))?;
+        Ok(rows)
+    }
+
     pub fn row(&self, id: ExperimentId) -> Result<Option<Row>, LedgerError> {
         let mut found = None;
         self.select("WHERE experiment = ?1", id.0 as i64, |row| found = Some(row))?;

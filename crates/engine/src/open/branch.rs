@@ -12,7 +12,7 @@ use crate::workspace::{GitError, ObjectId, UserRepo, oid};
 
 /// Whether a lock was left by a run that was killed while it made the branch. It holds the person's own commit, so
 /// only the ref that we set to the baseline before can tell; the keep finds the lock again by its value.
-pub(super) fn is_our_first_lock(user: &UserRepo, study: &str, lock: &Path) -> Result<bool, GitError> {
+pub(crate) fn is_our_first_lock(user: &UserRepo, study: &str, lock: &Path) -> Result<bool, GitError> {
     let Some(baseline) = user.baseline_ref(study)? else { return Ok(false) };
     let held = fs::read_to_string(lock).unwrap_or_default();
     let not_further = user.branch_head(study)?.is_none_or(|head| head == baseline);
@@ -20,13 +20,13 @@ pub(super) fn is_our_first_lock(user: &UserRepo, study: &str, lock: &Path) -> Re
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BranchState {
+pub(crate) enum BranchState {
     None,
     Ours,
 }
 
 /// The branch must be where the ledger says, or half-way to where a recorded keep wants it.
-pub(super) fn check_branch(user: &UserRepo, site: &Site, state: &State) -> Result<BranchState, OpenError> {
+pub(crate) fn check_branch(user: &UserRepo, site: &Site, state: &State) -> Result<BranchState, OpenError> {
     let branch = format!("overnight/{}", site.study);
     let head = user.branch_head(&site.study)?;
     let Some((champion, expected)) = state.champion().and_then(|found| Some((found, found.commit.clone()?))) else {

@@ -16,10 +16,11 @@ use overnight_model::spec::{self, Check, Spec};
 use overnight_model::{CommitId, ExperimentId, State, Study, What};
 use thiserror::Error;
 
-use branch::{BranchState, check_branch, is_our_first_lock};
+use branch::BranchState;
+pub(crate) use branch::{check_branch, is_our_first_lock};
 pub(crate) use facts::same_evaluation;
 use facts::{Place, facts, same_segment};
-use recover::recover_store;
+pub(crate) use recover::recover_store;
 
 use crate::clock;
 use crate::dispatch::Fault;

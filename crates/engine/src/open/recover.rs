@@ -14,7 +14,7 @@ const MOST_UNPACKED: usize = crate::worker::PACK_AT / 3 + 100;
 
 /// Proposals are not synced when they are made: what a crash tore or lost is made again from the ledger. A power
 /// loss does so long after a run that ended well, and may leave no trace of an object at all.
-pub(super) fn recover_store(store: &Store, reader: &Reader, state: &State) -> Result<(), OpenError> {
+pub(crate) fn recover_store(store: &Store, reader: &Reader, state: &State) -> Result<(), OpenError> {
     store.sweep()?;
     let refs = store.refs()?;
     let segments = reader.segments()?;

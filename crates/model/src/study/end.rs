@@ -57,7 +57,10 @@ impl Study {
         if let Some(lost) = self.state.open.values().find(|open| self.calibrates(open.id) && is_hopeless(open)) {
             return Some(StopReason::EngineErrors { last: lost.last_fault.clone() });
         }
-        if let Some((verdict, reason)) = run.check.as_ref().and_then(|check| self.broken(check)) {
+        let failed = run.check.as_ref().and_then(|check| self.broken(check));
+        // A number that a person vouched for is as odd as it was.
+        let vouched = |verdict: Verdict| verdict == Verdict::Suspect && self.state.is_vouched_for();
+        if let Some((verdict, reason)) = failed.filter(|(verdict, _)| !vouched(*verdict)) {
             return Some(StopReason::ChampionFailed { verdict, reason });
         }
         if let Some(reason) = self.broken_guard() {

@@ -70,7 +70,11 @@ impl Study {
                 return verdict(Verdict::NoChange, Reason::SameAsChampion);
             }
             match self.state.tried(content) {
-                Some(first) if first != experiment.id && !self.deserves_more(content) => {
+                Some(first)
+                    if first != experiment.id
+                        && !self.state.is_second_look(experiment, first)
+                        && !self.deserves_more(content) =>
+                {
                     return verdict(Verdict::Duplicate, Reason::SameAs { experiment: first.0 });
                 }
                 _ => {}

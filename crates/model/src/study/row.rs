@@ -59,6 +59,9 @@ pub struct Summary {
     /// The segments before this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<SegmentRow>,
+    /// Experiments that wait for a person's word.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub suspects: u64,
     /// Guards that failed on a commit and then passed on it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaky: Vec<FlakyGuard>,
@@ -164,6 +167,7 @@ impl State {
             run_started_at: self.run.as_ref().map(|run| run.started_at),
             pid: self.run.as_ref().map(|run| run.facts.pid),
             past: self.past.clone(),
+            suspects: self.suspects().count() as u64,
             flaky: self.flaky_guards(),
             imported: self.imported,
         })

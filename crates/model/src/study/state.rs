@@ -29,17 +29,19 @@ pub struct State {
     pub unadvanced: Option<ExperimentId>,
     pub(super) open: BTreeMap<ExperimentId, Experiment>,
     /// The baseline and everything kept: they can be measured again.
-    standing: BTreeMap<ExperimentId, Experiment>,
+    pub(super) standing: BTreeMap<ExperimentId, Experiment>,
+    /// What waits for a person's word.
+    pub(super) suspects: BTreeMap<ExperimentId, Experiment>,
     /// How the segments before this one ended.
     pub(super) past: Vec<SegmentRow>,
     /// The experiments judged since rows were last taken; then they are forgotten.
-    leaving: BTreeMap<ExperimentId, Experiment>,
+    pub(super) leaving: BTreeMap<ExperimentId, Experiment>,
     contents: HashMap<ContentId, ExperimentId>,
     pub(super) running: BTreeMap<TrialId, (Running, (Slot, Seed))>,
     pub(super) guarding: BTreeMap<(ExperimentId, u32), Guarding>,
     /// Every command that ran as a guard, and how it fared.
     pub(super) guards: BTreeMap<String, GuardTally>,
-    tried: BTreeMap<ExperimentId, Tried>,
+    pub(super) tried: BTreeMap<ExperimentId, Tried>,
     /// Repeats of a candidate that differed while the metric looked deterministic.
     scattered: Option<Tally>,
     pub(super) judging: Judging,
@@ -55,8 +57,12 @@ pub struct State {
     pub(super) champion_failed: bool,
     /// Rows of other tools' histories. They are no experiments, and nothing else here knows of them.
     pub(super) imported: u64,
-    last_at: Timestamp,
-    touched: BTreeSet<ExperimentId>,
+    pub(super) last_at: Timestamp,
+    /// Champions that were carried over, of every segment: they were counted when they were first kept.
+    pub(super) carried_over: BTreeSet<ExperimentId>,
+    /// A person had the word since the last run: what follows from it takes no time of a run.
+    pub(super) aside: bool,
+    pub(super) touched: BTreeSet<ExperimentId>,
 }
 
 /// The present run, and what its limits need to know.
@@ -201,10 +207,15 @@ impl State {
                 self.with_any(*experiment, |found| {
                     found.commit = Some(to.clone());
                 });
+                self.let_go_of_old_suspects();
+                if self.aside {
+                    return;
+                }
             }
             What::Restacked(proposed) => self.restack(proposed),
             What::NotRestacked { experiment } => self.with_open(*experiment, |open| open.clashes = true),
             What::Retracted(retracted) => self.retract(retracted),
+            What::Reviewed(reviewed) => return self.review(reviewed),
             What::Imported(imported) => {
                 self.imported += imported.rows;
                 // It happens between runs, whose time is not to be made longer by it.
@@ -253,7 +264,11 @@ impl State {
     }
 
     pub fn find(&self, id: ExperimentId) -> Option<&Experiment> {
-        self.open.get(&id).or_else(|| self.standing.get(&id)).or_else(|| self.leaving.get(&id))
+        self.open
+            .get(&id)
+            .or_else(|| self.standing.get(&id))
+            .or_else(|| self.suspects.get(&id))
+            .or_else(|| self.leaving.get(&id))
     }
 
     /// Experiments without a verdict, in order.
@@ -373,7 +388,9 @@ impl State {
         baseline.content = Some(content);
         self.open.insert(id, baseline);
         self.saw(id);
+        self.carried_over.extend(facts.carried.as_ref().and_then(|carried| carried.experiment));
         self.segment = Some(facts.clone());
+        self.let_go_of_old_suspects();
     }
 
     /// Whatever was in flight belonged to an engine that is gone.
@@ -407,7 +424,7 @@ impl State {
             baseline.trials.retain(|trial| trial.score().is_some_and(is_plausible));
         }
         self.resume();
-        self.stopped = None;
+        (self.stopped, self.aside) = (None, false);
         self.run = Some(Run {
             facts: facts.clone(),
             started_at: at,
@@ -506,6 +523,7 @@ impl State {
                 self.unadvanced = Some(*id);
                 self.standing.insert(*id, experiment);
             }
+            Verdict::Suspect => self.suspect(experiment),
             _ => {
                 self.leaving.insert(*id, experiment);
             }

@@ -93,7 +93,9 @@ const GIT_COMMIT: What = What::Git(&["add -A", "commit -m baseline"]);
 fn one(place: &Place, standing: &Standing) -> Vec<String> {
     let mut lines = vec![format!("study      {} · {}", standing.site.study, describe(standing))];
     match (&standing.summary, &standing.paper) {
-        (Some(summary), _) => lines.extend(status::results(summary, standing.holder.is_some())),
+        (Some(summary), _) => {
+            lines.extend(status::results(summary, standing.holder.is_some(), &super::study_flag(&standing.site)))
+        }
         (None, Paper::Sound(spec)) => lines.extend(plan(spec)),
         (None, _) => {}
     }
@@ -193,6 +195,7 @@ fn next(standing: &Standing) -> Next {
     let has_gain = summary.champion.as_ref().is_some_and(|champion| !champion.experiment.is_baseline());
     match &summary.stopped {
         None => ours(0, "run"),
+        Some(_) if summary.suspects > 0 => ours(2, "review"),
         Some(StopReason::BaselineFailed { .. }) => ours(2, "show baseline"),
         Some(StopReason::ChampionFailed { .. }) => ours(2, "show champion"),
         Some(StopReason::GuardBroken { .. }) => {

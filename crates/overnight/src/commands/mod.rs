@@ -15,6 +15,7 @@ mod interrupt;
 pub(crate) mod log;
 pub(crate) mod manual;
 pub(crate) mod rebase;
+pub(crate) mod review;
 pub(crate) mod run;
 mod scratch;
 mod session;

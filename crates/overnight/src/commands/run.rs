@@ -1,7 +1,6 @@
 //! `overnight run`: the loop.
 
 use std::fs::OpenOptions;
-use std::path::Path;
 use std::time::Duration;
 
 use overnight_engine::ledger::Reader;
@@ -49,19 +48,22 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     for line in term::separation(spec, session.opened.found.tier) {
         session.say(line);
     }
-    let (site, state) = (session.site.clone(), session.site.state());
+    let site = session.site.clone();
     let scope = Scope::Loop { experiments: args.experiments };
     let Ended { reason, summary, .. } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
-    say_end(&reason, summary.as_ref(), &state);
+    say_end(&reason, summary.as_ref(), &site);
     let begun = summary.is_some_and(|summary| summary.champion.is_some());
     ui::say(&format!("next       {}", next(&reason, &site.study, &super::study_flag(&site), begun)));
     Ok(exit_of(&reason))
 }
 
 /// Where a run left the study, and why it ended.
-pub(super) fn say_end(reason: &StopReason, summary: Option<&Summary>, state: &Path) {
+pub(super) fn say_end(reason: &StopReason, summary: Option<&Summary>, site: &Site) {
     if let Some(summary) = summary {
         ui::say("");
+        if let Some(line) = term::waiting(summary, &super::study_flag(site)) {
+            ui::say(&line);
+        }
         for line in term::standing(summary) {
             ui::say(&line);
         }
@@ -70,7 +72,7 @@ pub(super) fn say_end(reason: &StopReason, summary: Option<&Summary>, state: &Pa
         ui::say(&term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
     }
     ui::say(&ui::printable(&term::stop_sentence(reason)));
-    super::say_hint(reason, state);
+    super::say_hint(reason, &site.state());
 }
 
 /// Code that a model wrote does not run on a tier below the one that was asked for, unless a person says so by name.

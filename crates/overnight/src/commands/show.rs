@@ -58,8 +58,8 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         lines.push(printable(&diff).trim_end().to_owned());
     }
     // What the champion printed is not about this experiment.
-    let own = outputs(&events).into_iter().filter(|(title, _)| !title.ends_with(guards::ON_CHAMPION));
-    if let Some((title, output)) = own.last() {
+    let mut own = outputs(&events).into_iter().filter(|(title, _)| !title.ends_with(guards::ON_CHAMPION));
+    if let Some((title, output)) = own.next_back() {
         lines.push(String::new());
         lines.push(format!("end of the output of {title} ({} bytes in all):", output.bytes));
         lines.extend(tail(&text_of(&reader, output)?));

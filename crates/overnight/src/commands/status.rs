@@ -28,7 +28,7 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };
-    lines.extend(results(&summary, holder.is_some()));
+    lines.extend(results(&summary, holder.is_some(), &super::study_flag(&site)));
     lines.extend(imported);
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
@@ -45,8 +45,9 @@ pub(super) fn state(summary: Option<&Summary>, holder: Option<&Holder>) -> &'sta
 }
 
 /// What a study has come to so far.
-pub(super) fn results(summary: &Summary, is_running: bool) -> Vec<String> {
-    let mut lines = term::standing(summary);
+pub(super) fn results(summary: &Summary, is_running: bool, flag: &str) -> Vec<String> {
+    let mut lines: Vec<String> = term::waiting(summary, flag).into_iter().collect();
+    lines.extend(term::standing(summary));
     lines.push(format!("so far     {}", term::counts(summary)));
     lines.extend(term::flaky(summary));
     for running in summary.running.iter().filter(|_| is_running) {

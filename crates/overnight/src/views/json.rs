@@ -86,6 +86,9 @@ pub(crate) struct StatusJson<'a> {
     segment: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     segments: Vec<SegmentJson<'a>>,
+    /// How many wait for a person; only where any do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suspects: Option<u64>,
     /// Only where there are any.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     flaky_guards: &'a [FlakyGuard],
@@ -149,6 +152,7 @@ impl<'a> StatusJson<'a> {
             sandbox: summary.map_or("none", |summary| &summary.sandbox),
             cost_usd: None,
             segment: summary.filter(|summary| !summary.past.is_empty()).map(|summary| summary.segment),
+            suspects: summary.map(|summary| summary.suspects).filter(|suspects| *suspects > 0),
             flaky_guards: summary.map_or(&[], |summary| &summary.flaky),
             segments: summary.into_iter().flat_map(|summary| &summary.past).map(past).collect(),
         }

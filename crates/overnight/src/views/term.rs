@@ -180,6 +180,16 @@ pub(crate) fn standing(summary: &Summary) -> Vec<String> {
     lines
 }
 
+/// How much waits for a person, and where it is to be seen.
+pub(crate) fn waiting(summary: &Summary, flag: &str) -> Option<String> {
+    let (waits, suspects) = match summary.suspects {
+        0 => return None,
+        1 => ("waits", "1 suspect".to_owned()),
+        many => ("wait", format!("{many} suspects")),
+    };
+    Some(format!("review     {suspects} {waits} for your word: overnight review{flag}"))
+}
+
 /// Guards whose failures say little.
 pub(crate) fn flaky(summary: &Summary) -> Vec<String> {
     let line = |FlakyGuard { command, failed, runs }: &FlakyGuard| {

@@ -78,6 +78,7 @@ fn help_more_lists_what_help_leaves_out() {
     The commands that `overnight --help` leaves out:
 
     Trust:
+      review       What waits for your word: keep or discard an experiment whose number was not believed
       compare      Is B really better than A? Two commits or the working tree, run in turns; needs no study
       verify       Prove that ledger, projections, contents and git agree
       explain      What a verdict means, and what to do

@@ -29,6 +29,7 @@ mod metrics;
 mod misuse;
 mod rebase;
 mod refusals;
+mod review;
 mod screens;
 mod separated;
 mod signals;

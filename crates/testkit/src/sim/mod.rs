@@ -23,10 +23,11 @@ use overnight_engine::dispatch::{Dispatch, Fault, Offer};
 use overnight_engine::ledger::{ChainHash, Reader, verify_ledger};
 use overnight_engine::load::{Site, locate};
 use overnight_engine::lock::Holder;
-use overnight_engine::open::{self, How, OnDirty, Opened};
+use overnight_engine::open::{self, How, OnDirty, OpenError, Opened};
+use overnight_engine::review::{self, ReviewError};
 use overnight_engine::sandbox::Found;
 use overnight_engine::verify;
-use overnight_engine::workspace::{UserRepo, oid};
+use overnight_engine::workspace::{GitError, UserRepo, oid};
 use overnight_model::event::{RunFacts, Scope, StopReason};
 use overnight_model::proposal::Contents;
 use overnight_model::spec::Tier;
@@ -60,6 +61,7 @@ pub struct Simulation {
     /// The evaluation has changed, and the next run is to take it.
     wants_rebase: bool,
     rebases: u32,
+    reviews: u32,
     /// The checkout before anything ran, or as its owner last changed it.
     checkout: BTreeMap<PathBuf, Vec<u8>>,
 }
@@ -78,6 +80,8 @@ pub struct Report {
     pub flaky: u32,
     /// Segments that took over from another.
     pub rebases: u32,
+    /// Words of a person on a suspect.
+    pub reviews: u32,
     pub passed: Passed,
     pub decisions: Vec<Decision>,
     /// The surface that the branch ended with.
@@ -122,6 +126,7 @@ impl Simulation {
             recovers: false,
             wants_rebase: false,
             rebases: 0,
+            reviews: 0,
             checkout,
         }
     }
@@ -234,6 +239,7 @@ impl Simulation {
     /// What the owner of the repository may do between two runs.
     fn meddle(&mut self) {
         self.change_evaluation();
+        self.review();
         let mut world = self.world.borrow_mut();
         let rate = world.setup.faults.meddling;
         if world.trouble(rate) {
@@ -248,6 +254,50 @@ impl Simulation {
         if world.referee.calibrated() && world.trouble(10) {
             world.lose_unsynced();
         }
+    }
+
+    /// The owner's word on a suspect, recorded and, unless they are called away, carried out.
+    fn review(&mut self) {
+        let (now, word) = {
+            let mut world = self.world.borrow_mut();
+            let suspects = world.referee.suspects();
+            let rate = world.setup.faults.review;
+            if suspects.is_empty() || !world.trouble(rate) {
+                return;
+            }
+            let suspect = *world.random.pick(&suspects);
+            let word = people::word(suspect, &mut world.random);
+            (Timestamp(world.monotonic + world.skew), word)
+        };
+        let (reviewed, called_away) = word;
+        let me = Holder { pid: std::process::id(), what: "the simulator".to_owned(), dir: self.site.dir.clone() };
+        let mut review = match review::Review::open(&self.site, &me) {
+            Ok(review) => review,
+            // A lock that a killed engine left on the branch is the next run's to find out about.
+            Err(ReviewError::Git(GitError::Locked { .. })) => return,
+            Err(error) => panic!("review: {}", chain_of(&error)),
+        };
+        match review.record(reviewed.clone(), now) {
+            Ok(()) => self.reviews += 1,
+            Err(
+                ReviewError::ChampionMoved { .. }
+                | ReviewError::NoNumber { .. }
+                | ReviewError::Open(OpenError::HalfKept),
+            ) => {}
+            Err(error) => panic!("review: {}", chain_of(&error)),
+        }
+        if !called_away {
+            review.finish(now).unwrap_or_else(|error| panic!("review: {}", chain_of(&error)));
+        }
+        drop(review);
+        let found = self.stored();
+        let mut world = self.world.borrow_mut();
+        let world = &mut *world;
+        let events: Vec<Event> = found[world.referee.stored.len()..].iter().map(event_of).collect();
+        for event in &events {
+            world.say(|| format!("  {:?}", event.what));
+        }
+        world.referee.acknowledge(&world.setup, &events, None);
     }
 
     /// A locked file changes. A keep that is half done has to be finished before a segment can end.
@@ -478,6 +528,7 @@ impl Simulation {
             outages: self.outages,
             flaky: world.referee.flaky,
             rebases: self.rebases,
+            reviews: self.reviews,
             passed: world.passed,
             decisions,
             champion: user.read(head, "train.py").expect("read the champion"),
@@ -495,7 +546,7 @@ enum Mission {
 fn check_memory(world: &World, study: &Study) {
     let state = study.state();
     for (id, life) in &world.referee.lives {
-        let stands = matches!(life.verdict, None | Some(Verdict::Kept | Verdict::Baseline));
+        let stands = matches!(life.verdict, None | Some(Verdict::Kept | Verdict::Baseline | Verdict::Suspect));
         assert_eq!(state.find(*id).is_some(), stands, "experiment {id} is held, its verdict is {:?}", life.verdict);
     }
 }

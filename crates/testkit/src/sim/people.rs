@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use overnight_engine::dispatch::Captured;
-use overnight_model::event::AttemptFailure;
+use overnight_model::event::{AttemptFailure, Reviewed};
 use overnight_model::measure::Usage;
 use overnight_model::metric::MetricError;
 use overnight_model::proposal::Contents;
-use overnight_model::{Ending, ExperimentId, Goal, Measurement, Millis, Score};
+use overnight_model::{Ending, ExperimentId, Goal, Measurement, Millis, Score, Verdict};
 
 use super::random::Random;
 use super::setup::Setup;
@@ -66,7 +66,8 @@ pub fn edited(setup: &Setup, champion: &Contents, random: &mut Random) -> Conten
         16..20 => "huge",
         20..22 => "minus huge",
         22..25 => "flaky",
-        25..28 => "guard",
+        25..27 => "guard",
+        27 => "bold",
         _ => "hungry",
     };
     for (path, bytes) in &mut contents.0 {
@@ -131,6 +132,11 @@ pub fn measure(setup: &Setup, contents: &Contents, nth: usize, wall: Millis) -> 
             let problem = MetricError::Conflict { name, first: value, second: value + 1e-9 };
             (Ending::Exited { code: 0 }, None, Some(problem))
         }
+        // Too good for what is plausible: a person has to look. Where nothing is, it is a program like any other.
+        "bold" if setup.plausible => {
+            let value = if setup.goal == Goal::Min { -0.5 } else { 10.5 };
+            (Ending::Exited { code: 0 }, Score::new(value), None)
+        }
         // A liar's numbers: finite, but their differences and squares are not.
         "huge" => (Ending::Exited { code: 0 }, Score::new(f64::MAX * (1.0 - spread.abs().min(0.5))), None),
         "minus huge" => (Ending::Exited { code: 0 }, Score::new(-1e200 * (1.0 + spread)), None),
@@ -145,6 +151,13 @@ pub fn measure(setup: &Setup, contents: &Contents, nth: usize, wall: Millis) -> 
     let output = Some(Captured { bytes: kept.len() as u64, kept });
     let measurement = Measurement { ending, metric, problem, numbers, usage, output: None, claim: None, scorer: None };
     (measurement, output)
+}
+
+/// What a person says of a suspect, and whether they are called away before it is carried out.
+pub fn word(suspect: ExperimentId, random: &mut Random) -> (Reviewed, bool) {
+    let verdict = if random.one_in(3) { Verdict::Discarded } else { Verdict::Kept };
+    let why = if random.one_in(2) { "I have read it".to_owned() } else { String::new() };
+    (Reviewed { experiment: suspect, verdict, why }, random.one_in(3))
 }
 
 /// Runs a simulated guard.

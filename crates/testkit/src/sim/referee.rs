@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_engine::ledger::ChainHash;
-use overnight_model::event::{Judged, Loss, Purpose, RunFacts, Scope, StopReason};
+use overnight_model::event::{Judged, Loss, Purpose, Reviewed, RunFacts, Scope, StopReason};
 use overnight_model::stats::Tally;
 use overnight_model::study::Summary;
 use overnight_model::verdict::Group;
@@ -49,6 +49,8 @@ pub struct Referee {
     wanted: Option<u64>,
     doubt: Doubt,
     pub stopped: bool,
+    /// A person had a word since the last run began.
+    reviewed: bool,
 }
 
 /// Whether the champion still runs, as far as anybody can tell.
@@ -79,6 +81,7 @@ pub struct Life {
     pub metric: Option<f64>,
     pub trials: Vec<(Purpose, Option<f64>)>,
     pub commit: Option<String>,
+    parent: Option<String>,
     /// The baseline of its segment.
     baseline: ExperimentId,
     /// The agent gave nothing to try.
@@ -96,6 +99,7 @@ impl Life {
             metric: None,
             trials: Vec::new(),
             commit: None,
+            parent: None,
             baseline,
             failed: false,
             faults: 0,
@@ -138,6 +142,7 @@ impl Default for Referee {
             wanted: None,
             doubt: Doubt::default(),
             stopped: false,
+            reviewed: false,
         }
     }
 }
@@ -179,6 +184,12 @@ impl Referee {
     /// How many trials of an experiment were recorded.
     pub fn measured(&self, experiment: ExperimentId) -> usize {
         self.lives.get(&experiment).map_or(0, |life| life.trials.len())
+    }
+
+    /// What waits for a person.
+    pub fn suspects(&self) -> Vec<ExperimentId> {
+        let waits = |(id, life): (&ExperimentId, &Life)| (life.verdict == Some(Verdict::Suspect)).then_some(*id);
+        self.lives.iter().filter_map(waits).collect()
     }
 
     pub fn counted(&self) -> u64 {
@@ -265,7 +276,10 @@ impl Referee {
             What::Proposed(proposed) => self.carried.contains(&proposed.experiment),
             _ => false,
         };
-        if !opens && !loses && !takes_over {
+        // A person's word, and what follows from it, comes between runs.
+        let is_word = matches!(event.what, What::Reviewed(_))
+            || (self.reviewed && matches!(event.what, What::BranchAdvanced { .. }));
+        if !opens && !loses && !takes_over && !is_word {
             assert!(!self.stopped, "something happened after the run stopped: {:?}", event.what);
         }
         match &event.what {
@@ -295,7 +309,7 @@ impl Referee {
                     Scope::Loop { experiments } => experiments.map(|n| n + self.counted()),
                     Scope::One => None,
                 };
-                self.stopped = false;
+                (self.stopped, self.reviewed) = (false, false);
                 assert!(self.running.is_empty(), "trials of an earlier run were not recorded as lost");
                 assert!(self.guarding.is_empty(), "guards of an earlier run were not recorded as lost");
                 assert!(self.lives.values().all(|life| !life.asked), "an attempt was not recorded as lost");
@@ -337,6 +351,7 @@ impl Referee {
                 life.asked = false;
                 life.content = Some(proposed.content.clone());
                 life.commit = Some(proposed.commit.0.clone());
+                life.parent = Some(proposed.parent.0.clone());
             }
             What::TrialStarted { trial, experiment, purpose, slot, .. } => {
                 assert!(self.trials.insert(*trial), "trial {trial} was started twice");
@@ -392,6 +407,18 @@ impl Referee {
                 self.lose(*experiment, loss);
             }
             What::Judged(judged) => self.judge(setup, judged),
+            What::Reviewed(Reviewed { experiment, verdict, .. }) => {
+                assert!(matches!(verdict, Verdict::Kept | Verdict::Discarded), "a person said {verdict:?}");
+                self.reviewed = true;
+                let champion = self.branch.clone();
+                let life = self.life(*experiment);
+                assert_eq!(life.verdict, Some(Verdict::Suspect), "a person had a word on {experiment}");
+                life.verdict = Some(*verdict);
+                if *verdict == Verdict::Kept {
+                    assert_eq!(life.parent, champion, "{experiment} was kept in place of a champion it never met");
+                    assert_eq!(self.unadvanced.replace(*experiment), None, "a word came before a keep was done");
+                }
+            }
             What::BranchAdvanced { experiment, from, to } => {
                 assert_eq!(self.unadvanced.take(), Some(*experiment), "the branch moved without a verdict");
                 assert_eq!(from.as_ref().map(|id| &id.0), self.branch.as_ref(), "the branch moved from elsewhere");

@@ -67,6 +67,8 @@ pub struct Faults {
     pub flaky_guard: u64,
     /// For a while every guard fails, on the champion too.
     pub guard_outage: u64,
+    /// The owner looks at suspects between two runs, and has a word on one of them.
+    pub review: u64,
     pub meddling: u64,
     pub packing: bool,
     pub tries: bool,
@@ -91,6 +93,7 @@ impl Setup {
             outage: *Random::new(seed ^ 0x007a6e).pick(&[0, 0, 0, 60]),
             flaky_guard: *Random::new(seed ^ 0xf1a4).pick(&[0, 0, 3, 20]),
             guard_outage: *Random::new(seed ^ 0x06a4).pick(&[0, 0, 0, 20]),
+            review: *Random::new(seed ^ 0x4e71e4).pick(&[0, 1, 3]),
             meddling: *random.pick(&[0, 20]),
             packing: random.one_in(4),
             tries: random.one_in(2),

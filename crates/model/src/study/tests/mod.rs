@@ -8,6 +8,7 @@ mod interruptions;
 mod limits;
 mod offers;
 mod rebase;
+mod review;
 mod rules;
 
 use std::collections::BTreeMap;
@@ -199,10 +200,11 @@ impl Driver {
 
     fn proposed(&mut self, experiment: ExperimentId, text: &str) {
         let surface = surface(text);
+        let asked = self.study.state().find(experiment).and_then(|asked| asked.parent.clone());
         self.happen(What::Proposed(Proposed {
             experiment,
             agent: "command".into(),
-            parent: CommitId("base".into()),
+            parent: asked.unwrap_or(CommitId("base".into())),
             commit: CommitId(format!("proposal of {text}")),
             commit_time: 0,
             description: text.into(),
