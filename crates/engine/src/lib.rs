@@ -17,6 +17,7 @@ pub mod plans;
 pub mod process;
 pub mod rehearse;
 pub mod sandbox;
+pub mod source;
 pub mod verify;
 pub mod worker;
 pub mod workspace;
