@@ -45,6 +45,8 @@ impl Ours {
             inputs: None,
             experiment: ExperimentId::BASELINE,
             carried: None,
+            form: None,
+            tokens: None,
         };
         let (version, boot, containment, sandbox) = Default::default();
         let scope = Scope::Loop { experiments: None };
@@ -119,6 +121,9 @@ impl Rule for Ours {
             description: String::new(),
             content: content_id(&surface),
             surface,
+            form: None,
+            tokens: None,
+            reseeds: false,
             edits: Vec::new(),
             took: Millis(0),
             output: None,

@@ -13,6 +13,8 @@ use std::fmt;
 ///   the champion, and a run may end with `champion_failed`.
 /// - 1.2: a segment may follow another: it has a baseline of its own, and may carry the champion over.
 /// - 1.2: `imported`, with the rows it brought in the summary; an index of the events that belong to no experiment.
+/// - 1.3: a proposal may hold `form`, `tokens` and `reseeds`, a segment `form` and `tokens`; the reasons
+///   `same_as_champion` and `same_as` may be `in_form`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,
@@ -20,7 +22,7 @@ pub struct FormatVersion {
 }
 
 impl FormatVersion {
-    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 2 };
+    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 3 };
 
     pub(super) fn parse(text: &str) -> Option<FormatVersion> {
         let (major, minor) = text.split_once('.')?;

@@ -27,6 +27,12 @@ pub struct Experiment {
     pub description: String,
     pub content: Option<ContentId>,
     pub surface: Vec<SurfaceBlob>,
+    /// What the surface is, layout and comments aside, where that is known.
+    pub form: Option<ContentId>,
+    /// The tokens of its code, where they can be compared with those of what it was made from.
+    pub tokens: Option<u64>,
+    /// Nothing but numbers that seed something was changed.
+    pub reseeds: bool,
     pub edits: Vec<Edit>,
     pub started_at: Timestamp,
     /// The agent is at work on it right now.
@@ -76,6 +82,9 @@ impl Experiment {
             description: String::new(),
             content: None,
             surface: Vec::new(),
+            form: None,
+            tokens: None,
+            reseeds: false,
             edits: Vec::new(),
             started_at: at,
             asked: false,

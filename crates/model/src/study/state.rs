@@ -33,6 +33,8 @@ pub struct State {
     /// The experiments judged since rows were last taken; then they are forgotten.
     leaving: BTreeMap<ExperimentId, Experiment>,
     contents: HashMap<ContentId, ExperimentId>,
+    /// The same by what the surface is, layout and comments aside.
+    forms: HashMap<ContentId, ExperimentId>,
     pub(super) running: BTreeMap<TrialId, (Running, (Slot, Seed))>,
     pub(super) guarding: BTreeMap<(ExperimentId, u32), Slot>,
     tried: BTreeMap<ExperimentId, Tried>,
@@ -253,6 +255,11 @@ impl State {
         self.contents.get(content).copied()
     }
 
+    /// The experiment that tried the same surface before, layout and comments aside, if any did and its result counts.
+    pub fn tried_form(&self, form: &ContentId) -> Option<ExperimentId> {
+        self.forms.get(form).copied()
+    }
+
     /// What the tuner tried so far, oldest first.
     pub fn tuned(&self) -> Vec<Tried> {
         self.tried.values().cloned().collect()
@@ -345,11 +352,14 @@ impl State {
         let content = crate::proposal::content_id(&facts.contents);
         // What was learned under another evaluation says nothing here: it may be tried again.
         self.contents.clear();
+        self.forms.clear();
         self.tried.clear();
         self.scattered = None;
         self.champion_failed = false;
         self.contents.insert(content.clone(), id);
         baseline.content = Some(content);
+        (baseline.form, baseline.tokens) = (facts.form.clone(), facts.tokens);
+        self.forms.extend(facts.form.clone().map(|form| (form, id)));
         self.open.insert(id, baseline);
         self.saw(id);
         self.segment = Some(facts.clone());
@@ -415,11 +425,16 @@ impl State {
         open.description = proposed.description.clone();
         open.content = Some(proposed.content.clone());
         open.surface = proposed.surface.clone();
+        open.form = proposed.form.clone();
+        (open.tokens, open.reseeds) = (proposed.tokens, proposed.reseeds);
         open.edits = proposed.edits.clone();
         if !proposed.edits.is_empty() {
             self.tried.insert(id, Tried { edits: proposed.edits.clone(), outcome: None });
         }
         self.contents.entry(proposed.content.clone()).or_insert(id);
+        if let Some(form) = &proposed.form {
+            self.forms.entry(form.clone()).or_insert(id);
+        }
         self.saw(id);
     }
 
@@ -466,11 +481,17 @@ impl State {
             }
         }
         // Our own fault says nothing about these contents: they may be tried again.
-        if matches!(verdict, Verdict::EngineError | Verdict::Interrupted)
-            && let Some(content) = &experiment.content
-            && self.contents.get(content) == Some(id)
-        {
-            self.contents.remove(content);
+        let forget = |known: &mut HashMap<ContentId, ExperimentId>, name: &Option<ContentId>| {
+            if let Some(name) = name.as_ref().filter(|name| known.get(*name) == Some(id)) {
+                known.remove(name);
+            }
+        };
+        if matches!(verdict, Verdict::EngineError | Verdict::Interrupted) {
+            forget(&mut self.contents, &experiment.content);
+        }
+        // Nor does a crash about the form: layout may be what broke it, and grammars forgive more than interpreters.
+        if matches!(verdict, Verdict::EngineError | Verdict::Interrupted) || verdict.group() == Group::Broken {
+            forget(&mut self.forms, &experiment.form);
         }
         self.touched.insert(*id);
         match verdict {
@@ -490,6 +511,7 @@ impl State {
         let Some(run) = &mut self.run else { return };
         let broken = std::mem::take(&mut run.broken_in_a_row);
         self.contents.retain(|_, id| !broken.contains(id));
+        self.forms.retain(|_, id| !broken.contains(id));
         self.tried.retain(|id, _| !broken.contains(id));
     }
 
