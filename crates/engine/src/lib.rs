@@ -18,6 +18,7 @@ pub mod process;
 pub mod rehearse;
 pub mod review;
 pub mod sandbox;
+pub mod source;
 pub mod verify;
 pub mod worker;
 pub mod workspace;

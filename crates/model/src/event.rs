@@ -201,6 +201,12 @@ pub struct SegmentFacts {
     /// What came over from the segment before, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<Carried>,
+    /// What the surface is, layout and comments aside, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<ContentId>,
+    /// The tokens of its code, comments aside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
 }
 
 /// What a segment takes over from the one before it.
@@ -259,6 +265,15 @@ pub struct Proposed {
     pub description: String,
     pub content: ContentId,
     pub surface: Vec<SurfaceBlob>,
+    /// What the surface is, layout and comments aside, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<ContentId>,
+    /// The tokens of its code, comments aside; unknown where something that is no code was changed too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Nothing but numbers that seed something was changed: another draw, and no other program.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reseeds: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<Edit>,
     #[serde(default)]

@@ -58,9 +58,11 @@ impl Verdict {
             },
             NoChange => Meaning {
                 short: "the agent left the surface as it was",
-                long: "The agent ended well, and the surface is the champion's, byte for byte. Nothing was run.",
+                long: "The agent ended well, and the surface is the champion's: byte for byte, or but for whitespace and \
+                       comments, which the reason then says. Nothing was run.",
                 causes: &[
                     "the agent had no idea, or only talked about one",
+                    "it wrote nothing but comments",
                     "it edited another place than the copy it was given",
                 ],
                 todo: &[
@@ -70,7 +72,9 @@ impl Verdict {
             },
             Duplicate => Meaning {
                 short: "the same surface was tried before",
-                long: "An earlier experiment had exactly this surface, so nothing was run; the reason names it.",
+                long: "An earlier experiment had this surface, so nothing was run; the reason names it. In Python, \
+                       JavaScript, TypeScript, Rust, C, C++, Go, shell, JSON, TOML and YAML, whitespace and comments \
+                       that mean nothing there make no difference; elsewhere, and after a crash, every byte counts.",
                 causes: &[
                     "the agent does not remember what it tried; the brief tells it",
                     "it was asked ahead, before it could know",

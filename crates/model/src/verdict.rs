@@ -187,9 +187,15 @@ pub enum Reason {
         value: f64,
         limit: f64,
     },
-    SameAsChampion,
+    SameAsChampion {
+        /// The bytes differ, and nothing that is run.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_form: bool,
+    },
     SameAs {
         experiment: u64,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_form: bool,
     },
     Agent {
         what: String,
@@ -284,8 +290,10 @@ impl fmt::Display for Reason {
             Reason::GuardLimit { metric, value, limit } => {
                 write!(f, "guard `{metric}`: {} is more than {}", n(value), n(limit))
             }
-            Reason::SameAsChampion => write!(f, "the surface is the champion's"),
-            Reason::SameAs { experiment } => write!(f, "the same surface as experiment {experiment}"),
+            Reason::SameAsChampion { in_form } => write!(f, "the surface is the champion's{}", aside(*in_form)),
+            Reason::SameAs { experiment, in_form } => {
+                write!(f, "the same surface as experiment {experiment}{}", aside(*in_form))
+            }
             Reason::Agent { what } | Reason::Policy { what } | Reason::Engine { what } => f.write_str(what),
             Reason::Interrupted => write!(f, "stopped by a person"),
             Reason::Carried { gain: 0.0, trials, .. } => {
@@ -341,4 +349,8 @@ fn percent(chance: f64) -> String {
 
 fn times(trials: u32) -> String {
     if trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") }
+}
+
+fn aside(in_form: bool) -> &'static str {
+    if in_form { ", whitespace and comments aside" } else { "" }
 }

@@ -49,6 +49,8 @@ impl Ours {
             inputs: None,
             experiment: ExperimentId::BASELINE,
             carried: None,
+            form: None,
+            tokens: None,
         };
         let (version, boot, containment, sandbox) = Default::default();
         let scope = Scope::Loop { experiments: None };
@@ -82,6 +84,9 @@ impl Ours {
             description: String::new(),
             content: content_id(&surface),
             surface,
+            form: None,
+            tokens: None,
+            reseeds: false,
             edits: Vec::new(),
             took: Millis(0),
             output: None,
@@ -216,7 +221,6 @@ fn spec(size: Size) -> Spec {
             ahead: 0,
         },
         sandbox: SandboxSpec::default(),
-        judge: Default::default(),
         slots,
         limits: Limits { night: Limit { wall: Some(wall), ..Limit::default() }, ..Limits::default() },
     }

@@ -19,6 +19,7 @@ use overnight_model::{BlobId, Event, ExperimentId, Millis, State, Step, Study, T
 
 use crate::ledger::{Ledger, Turn};
 use crate::plans;
+use crate::source;
 use crate::workspace::CommitPlan;
 
 /// How many past verdicts an agent is told about.
@@ -319,7 +320,8 @@ impl<M: Machine> Dispatch<M> {
         let parent = parent.ok_or_else(|| Fault::lost("the champion's commit"))?;
         // The champion may have moved since the agent was asked: its own copy is what it changed.
         let started_from =
-            state.standing().find(|standing| standing.commit.as_ref() == Some(&parent)).unwrap_or(champion).id;
+            state.standing().find(|standing| standing.commit.as_ref() == Some(&parent)).unwrap_or(champion);
+        let (started_from, tokens_before) = (started_from.id, started_from.tokens);
         let original = self.contents_of(started_from)?;
         let output = draft.keep(output);
         let failure = if contents == original {
@@ -342,6 +344,10 @@ impl<M: Machine> Dispatch<M> {
         let commit_time = now.0 / 1000;
         let message = proposal_message(experiment, &description);
         let (content, surface) = (contents.id(), contents.blobs());
+        let form = source::forms(&contents, Some(&original));
+        let tokens = form.as_ref().and_then(|form| form.tokens);
+        // Another seed has as many tokens: most edits need no second look.
+        let reseeds = tokens == tokens_before && source::reseeds(&original, &contents);
         let plan = CommitPlan { parent: crate::workspace::oid(&parent)?, files: contents.0, message, at: commit_time };
         let commit = self.machine.commit_id(&plan)?;
         draft.blobs.extend(plan.files.iter().map(|(_, bytes)| bytes.clone()));
@@ -355,6 +361,9 @@ impl<M: Machine> Dispatch<M> {
             description,
             content,
             surface,
+            form: form.map(|form| form.id),
+            tokens,
+            reseeds,
             edits,
             took,
             output,

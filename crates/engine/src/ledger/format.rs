@@ -15,6 +15,8 @@ use std::fmt;
 /// - 1.2: `imported`, with the rows it brought in the summary; an index of the events that belong to no experiment.
 /// - 1.3: a guard says what was run, and may be tried on the champion; a run may end with `guard_broken`; `flaky` in the
 ///   summary. `reviewed`, a person's word on a suspect, with the reason `person`.
+/// - 1.3: a proposal may hold `form`, `tokens` and `reseeds`, a segment `form` and `tokens`; the reasons
+///   `same_as_champion` and `same_as` may be `in_form`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,

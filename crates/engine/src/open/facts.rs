@@ -6,6 +6,7 @@ use overnight_model::spec::{Part, Spec, Surface, SurfaceFile, Tier};
 use overnight_model::{CommitId, ExperimentId, Segment, State};
 
 use super::OpenError;
+use crate::source;
 use crate::workspace::{ObjectId, UserRepo};
 
 /// Where a segment stands in its study.
@@ -57,6 +58,7 @@ pub(super) fn facts(
     }
     let files = Contents(files);
     let blobs: Vec<SurfaceBlob> = files.blobs();
+    let (form, tokens) = source::forms(&files, None).map_or((None, None), |found| (Some(found.id), found.tokens));
     contents.extend(files.0.into_iter().map(|(_, bytes)| bytes));
     Ok(SegmentFacts {
         segment: place.segment,
@@ -71,6 +73,8 @@ pub(super) fn facts(
         assurance: spec.evaluate.assurance().name().to_owned(),
         sandbox: tier.name().to_owned(),
         inputs,
+        form,
+        tokens,
     })
 }
 
@@ -91,7 +95,9 @@ pub(super) fn marker(surface: &Surface, here: &Contents, there: &Contents) -> Op
 }
 
 pub(super) fn same_segment(known: &SegmentFacts, now: &SegmentFacts) -> bool {
-    SegmentFacts { segment: now.segment, ..known.clone() } == *now
+    // Grammars get better: what an earlier version made of the same contents is no difference.
+    let (form, tokens) = (now.form.clone(), now.tokens);
+    SegmentFacts { segment: now.segment, form, tokens, ..known.clone() } == *now
 }
 
 /// Names the first thing whose change would make old and new numbers incomparable.

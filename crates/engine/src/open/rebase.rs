@@ -16,6 +16,7 @@ use super::facts::{Place, facts, same_evaluation, same_segment};
 use crate::dispatch::{Fault, proposal_message};
 use crate::ledger::Reader;
 use crate::plans;
+use crate::source;
 use crate::workspace::{CommitPlan, ObjectId, Store, UserRepo, oid};
 
 /// What a rebase stands on.
@@ -86,7 +87,7 @@ impl Ground<'_> {
         let mut events = self.ended(carried);
         events.push(What::SegmentOpened(facts.into()));
         if let Some(carried) = carried {
-            let (proposed, files) = self.propose(carried, new, champion)?;
+            let (proposed, files) = self.propose(carried, new, (&baseline, champion))?;
             events.push(What::Proposed(proposed));
             contents.extend(files);
         }
@@ -164,7 +165,7 @@ impl Ground<'_> {
         &self,
         experiment: ExperimentId,
         parent: ObjectId,
-        champion: Contents,
+        (baseline, champion): (&Contents, Contents),
     ) -> Result<(Proposed, Vec<Vec<u8>>), OpenError> {
         let from = self.state.to_carry().ok_or(OpenError::NotBegun)?;
         let description = match self.state.carried() == Some(from.id) {
@@ -173,6 +174,7 @@ impl Ground<'_> {
         };
         let commit_time = self.user.committed_at(parent)?;
         let (content, surface) = (champion.id(), champion.blobs());
+        let form = source::forms(&champion, Some(baseline));
         let message = proposal_message(experiment, &description);
         let plan = CommitPlan { parent, files: champion.0, message, at: commit_time };
         let commit = self.store.write(&plan)?;
@@ -187,6 +189,9 @@ impl Ground<'_> {
             description,
             content,
             surface,
+            tokens: form.as_ref().and_then(|form| form.tokens),
+            form: form.map(|form| form.id),
+            reseeds: false,
             edits: Vec::new(),
             took: Millis(0),
             output: None,

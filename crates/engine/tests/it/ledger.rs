@@ -66,6 +66,8 @@ fn segment(baseline: &Contents) -> SegmentFacts {
         inputs: None,
         experiment: ExperimentId::BASELINE,
         carried: None,
+        form: None,
+        tokens: None,
     }
 }
 
@@ -93,6 +95,9 @@ fn proposed(n: u64, contents: &Contents) -> Proposed {
         description: format!("idea {n}"),
         content: content_id(&surface),
         surface,
+        form: None,
+        tokens: None,
+        reseeds: false,
         edits: Vec::new(),
         took: Millis(0),
         output: None,

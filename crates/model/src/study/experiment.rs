@@ -28,7 +28,12 @@ pub struct Experiment {
     pub description: String,
     pub content: Option<ContentId>,
     pub surface: Vec<SurfaceBlob>,
+    /// What the surface is, layout and comments aside, where that is known.
+    pub form: Option<ContentId>,
+    /// The tokens of its code, where they can be compared with those of what it was made from.
     pub tokens: Option<u64>,
+    /// Nothing but numbers that seed something was changed.
+    pub reseeds: bool,
     pub edits: Vec<Edit>,
     pub started_at: Timestamp,
     /// The agent is at work on it right now.
@@ -84,7 +89,9 @@ impl Experiment {
             description: String::new(),
             content: None,
             surface: Vec::new(),
+            form: None,
             tokens: None,
+            reseeds: false,
             edits: Vec::new(),
             started_at: at,
             asked: false,
@@ -118,6 +125,11 @@ impl Experiment {
     /// The trials of the surface it has now.
     pub fn fresh(&self) -> &[Trial] {
         self.trials.get(self.fresh_from..).unwrap_or_default()
+    }
+
+    /// What it is: layout and comments aside where that is known, else its bytes.
+    pub fn identity(&self) -> Option<&ContentId> {
+        self.form.as_ref().or(self.content.as_ref())
     }
 
     /// Its level as it is shown: by trials that had no part in choosing it, else what the judge made of those that had.

@@ -53,6 +53,7 @@ pub struct Again {
     pub champion: ExperimentId,
     pub surface: Vec<crate::proposal::SurfaceBlob>,
     pub content: ContentId,
+    pub form: Option<ContentId>,
     pub agent: String,
     pub description: String,
 }
@@ -146,7 +147,7 @@ impl State {
             return;
         }
         let champion = self.champion;
-        let known = self.open.get(&id).and_then(|open| open.content.clone());
+        let known = self.open.get(&id).and_then(|open| open.identity().cloned());
         let Judging { mind: Some(mind), close, .. } = &mut self.judging else { return };
         if mind.knows(id) {
             return;
@@ -201,6 +202,7 @@ impl State {
                 champion,
                 surface: experiment.surface.clone(),
                 content: content.clone(),
+                form: experiment.form.clone(),
                 agent: experiment.agent.clone(),
                 description: experiment.description.clone(),
             };
@@ -211,7 +213,7 @@ impl State {
             Group::Kept => {}
             Group::NotBetter => {
                 let remembered = mind.discard(id).filter(|_| near);
-                if let (Some(remembered), Some(content), Some(champion)) = (remembered, &experiment.content, champion) {
+                if let (Some(remembered), Some(content), Some(champion)) = (remembered, experiment.identity(), champion) {
                     push(&mut self.judging.close, (content.clone(), champion, remembered), REMEMBERED);
                 }
             }
@@ -339,7 +341,7 @@ impl State {
     fn try_again(&mut self) {
         let recent = std::mem::take(&mut self.judging.recent);
         for again in &recent {
-            self.contents_again(&again.content);
+            self.may_come_again(again);
         }
         self.judging.again = recent;
     }

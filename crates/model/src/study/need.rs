@@ -4,7 +4,7 @@ use super::Study;
 use super::experiment::{Experiment, LARGEST_SCORE};
 use crate::ending::Ending;
 use crate::event::{AttemptFailure, Judged, Purpose};
-use crate::id::ExperimentId;
+use crate::id::{ContentId, ExperimentId};
 use crate::judge::{CALIBRATION_TRIALS, Estimate, FIRST_TRIALS};
 use crate::measure::Measurement;
 use crate::spec::When;
@@ -65,19 +65,8 @@ impl Study {
             return verdict(Verdict::Discarded, reason);
         }
         if experiment.fresh().is_empty() && experiment.guards.is_empty() {
-            let champion = self.state.champion().and_then(|champion| champion.content.as_ref());
-            if champion == Some(content) {
-                return verdict(Verdict::NoChange, Reason::SameAsChampion);
-            }
-            match self.state.tried(content) {
-                Some(first)
-                    if first != experiment.id
-                        && !self.state.is_second_look(experiment, first)
-                        && !self.deserves_more(content) =>
-                {
-                    return verdict(Verdict::Duplicate, Reason::SameAs { experiment: first.0 });
-                }
-                _ => {}
+            if let Some((found, reason)) = self.repeat(experiment, content) {
+                return verdict(found, reason);
             }
             if self.state.carried() != Some(experiment.id) && !self.is_current(experiment) {
                 return Need::Restack;
@@ -100,6 +89,30 @@ impl Study {
             return verdict(Verdict::GuardFailed, reason);
         }
         self.ruling_need(experiment)
+    }
+
+    /// The verdict of what is no other program than one that is known. Bytes are asked first: they say it more exactly.
+    fn repeat(&self, experiment: &Experiment, content: &ContentId) -> Option<(Verdict, Reason)> {
+        let champion = self.state.champion();
+        // What was carried over must have its say in this segment, whatever it has in common with the baseline.
+        let form = experiment.form.as_ref().filter(|_| self.state.carried() != Some(experiment.id));
+        if champion.and_then(|champion| champion.content.as_ref()) == Some(content) {
+            return Some((Verdict::NoChange, Reason::SameAsChampion { in_form: false }));
+        }
+        let is_other = |id: &ExperimentId| *id != experiment.id && !self.state.is_second_look(experiment, *id);
+        if experiment.identity().is_some_and(|identity| self.deserves_more(identity)) {
+            return None;
+        }
+        let duplicate =
+            |ExperimentId(experiment), in_form| (Verdict::Duplicate, Reason::SameAs { experiment, in_form });
+        if let Some(first) = self.state.tried(content).filter(is_other) {
+            return Some(duplicate(first, false));
+        }
+        let form = form?;
+        if champion.and_then(|champion| champion.form.as_ref()) == Some(form) {
+            return Some((Verdict::NoChange, Reason::SameAsChampion { in_form: true }));
+        }
+        self.state.tried_form(form).filter(is_other).map(|first| duplicate(first, true))
     }
 
     fn baseline_need(&self, baseline: &Experiment) -> Need {
@@ -186,7 +199,7 @@ pub(super) fn judged(experiment: &Experiment, verdict: Verdict, reason: Reason, 
 
 fn failed_attempt(failure: &AttemptFailure) -> (Verdict, Reason) {
     match failure.clone() {
-        AttemptFailure::NoChange => (Verdict::NoChange, Reason::SameAsChampion),
+        AttemptFailure::NoChange => (Verdict::NoChange, Reason::SameAsChampion { in_form: false }),
         AttemptFailure::Error { what } | AttemptFailure::Exhausted { what } => {
             (Verdict::AgentError, Reason::Agent { what })
         }

@@ -37,6 +37,8 @@ pub struct State {
     /// The experiments judged since rows were last taken; then they are forgotten.
     pub(super) leaving: BTreeMap<ExperimentId, Experiment>,
     contents: HashMap<ContentId, ExperimentId>,
+    /// The same by what the surface is, layout and comments aside.
+    forms: HashMap<ContentId, ExperimentId>,
     pub(super) running: BTreeMap<TrialId, (Running, (Slot, Seed))>,
     pub(super) guarding: BTreeMap<(ExperimentId, u32), Guarding>,
     /// Every command that ran as a guard, and how it fared.
@@ -291,6 +293,11 @@ impl State {
         self.contents.get(content).copied()
     }
 
+    /// The experiment that tried the same surface before, layout and comments aside, if any did and its result counts.
+    pub fn tried_form(&self, form: &ContentId) -> Option<ExperimentId> {
+        self.forms.get(form).copied()
+    }
+
     /// What the tuner tried so far, oldest first.
     pub fn tuned(&self) -> Vec<Tried> {
         self.tried.values().cloned().collect()
@@ -379,6 +386,7 @@ impl State {
         let content = crate::proposal::content_id(&facts.contents);
         // What was learned under another evaluation says nothing here: it may be tried again.
         self.contents.clear();
+        self.forms.clear();
         self.tried.clear();
         self.scattered = None;
         self.judging = Judging::default();
@@ -386,6 +394,8 @@ impl State {
         self.champion_failed = false;
         self.contents.insert(content.clone(), id);
         baseline.content = Some(content);
+        (baseline.form, baseline.tokens) = (facts.form.clone(), facts.tokens);
+        self.forms.extend(facts.form.clone().map(|form| (form, id)));
         self.open.insert(id, baseline);
         self.saw(id);
         self.carried_over.extend(facts.carried.as_ref().and_then(|carried| carried.experiment));
@@ -455,12 +465,17 @@ impl State {
         open.description = proposed.description.clone();
         open.content = Some(proposed.content.clone());
         open.surface = proposed.surface.clone();
+        open.form = proposed.form.clone();
+        (open.tokens, open.reseeds) = (proposed.tokens, proposed.reseeds);
         open.edits = proposed.edits.clone();
         if !proposed.edits.is_empty() {
             self.tried.insert(id, Tried { edits: proposed.edits.clone(), outcome: None });
         }
         self.contents.entry(proposed.content.clone()).or_insert(id);
         self.judging.again.retain(|again| again.content != proposed.content);
+        if let Some(form) = &proposed.form {
+            self.forms.entry(form.clone()).or_insert(id);
+        }
         self.saw(id);
     }
 
@@ -511,11 +526,17 @@ impl State {
             }
         }
         // Our own fault says nothing about these contents: they may be tried again.
-        if matches!(verdict, Verdict::EngineError | Verdict::Interrupted)
-            && let Some(content) = &experiment.content
-            && self.contents.get(content) == Some(id)
-        {
-            self.contents.remove(content);
+        let forget = |known: &mut HashMap<ContentId, ExperimentId>, name: &Option<ContentId>| {
+            if let Some(name) = name.as_ref().filter(|name| known.get(*name) == Some(id)) {
+                known.remove(name);
+            }
+        };
+        if matches!(verdict, Verdict::EngineError | Verdict::Interrupted) {
+            forget(&mut self.contents, &experiment.content);
+        }
+        // Nor does a crash about the form: layout may be what broke it, and grammars forgive more than interpreters.
+        if matches!(verdict, Verdict::EngineError | Verdict::Interrupted) || verdict.group() == Group::Broken {
+            forget(&mut self.forms, &experiment.form);
         }
         self.touched.insert(*id);
         match verdict {
@@ -540,6 +561,7 @@ impl State {
             open.commit_time = proposed.commit_time;
             open.content = Some(proposed.content.clone());
             open.surface = proposed.surface.clone();
+            (open.form, open.tokens) = (proposed.form.clone(), proposed.tokens);
             // What passed was another tree.
             open.guards.clear();
         });
@@ -564,8 +586,9 @@ impl State {
     }
 
     /// What was tried under doubt may be tried again.
-    pub(super) fn contents_again(&mut self, content: &ContentId) {
-        self.contents.remove(content);
+    pub(super) fn may_come_again(&mut self, again: &super::Again) {
+        self.contents.remove(&again.content);
+        self.forms.retain(|_, known| *known != again.experiment);
     }
 
     /// Two scores that scatter as those of a candidate did, while the champion's were all the same.
@@ -581,6 +604,7 @@ impl State {
         let Some(run) = &mut self.run else { return };
         let broken = std::mem::take(&mut run.broken_in_a_row);
         self.contents.retain(|_, id| !broken.contains(id));
+        self.forms.retain(|_, id| !broken.contains(id));
         self.tried.retain(|id, _| !broken.contains(id));
     }
 

@@ -51,6 +51,9 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         _ => None,
     });
     lines.extend(term::undoes(row.parent.as_ref(), from).map(|note| format!("  note        {note}")));
+    if events.iter().any(|stored| matches!(&stored.event.what, What::Proposed(proposed) if proposed.reseeds)) {
+        lines.push("  note        only a seed-like literal was changed".to_owned());
+    }
     lines.extend(trial_lines(&events));
     lines.extend(guards::lines(&events));
     if !diff.is_empty() {

@@ -65,6 +65,38 @@ fn kept_discarded_no_change_and_duplicate() {
 }
 
 #[test]
+fn a_comment_makes_no_other_program_of_the_champion_or_of_what_was_tried() {
+    let repo = Repo::new();
+    let attempt = |text: &str| {
+        repo.write("knobs.py", text);
+        repo.ok(&["try", "--from-worktree", "-m", "an idea"]);
+        repo.verdicts().pop().unwrap()
+    };
+    let pair = |verdict: &str, reason: &str| (verdict.to_owned(), reason.to_owned());
+    let aside = "whitespace and comments aside";
+    assert_eq!(attempt("# a knob\n\nx = 5\n"), pair("no_change", &format!("the surface is the champion's, {aside}")));
+    assert_eq!(attempt("x = 9\n"), pair("discarded", "worse by 32"));
+    let again = format!("the same surface as experiment 2, {aside}");
+    assert_eq!(attempt("x = 9  # nine\n"), pair("duplicate", &again));
+    assert_eq!(attempt("x = 9\n"), pair("duplicate", "the same surface as experiment 2"));
+    assert_eq!(attempt("x = 8\n"), pair("discarded", "worse by 21"));
+    repo.assert_sound();
+}
+
+#[test]
+fn an_edit_of_a_seed_alone_is_said_to_be_one() {
+    let repo = Repo::new();
+    repo.write("knobs.py", "x = 5\nseed = 1\n").commit("a seed");
+    repo.write("knobs.py", "x = 5\nseed = 2\n");
+    repo.ok(&["try", "--from-worktree", "-m", "another seed"]);
+    let note = "note        only a seed-like literal was changed";
+    assert!(repo.ok(&["show", "1"]).stdout.contains(note));
+    repo.write("knobs.py", "x = 6\nseed = 1\n");
+    repo.ok(&["try", "--from-worktree", "-m", "another x"]);
+    assert!(!repo.ok(&["show", "2"]).stdout.contains(note));
+}
+
+#[test]
 fn a_gain_below_min_gain_is_discarded() {
     let repo = Repo::new();
     let triplet = repo.read("overnight.toml").replace("\"min\" }", "\"min\", min_gain = 3.5 }");

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::ending::Ending;
 use crate::event::{AttemptFailure, Judged, Loss, Proposed, Purpose, RunFacts, Scope, SegmentFacts, StopReason, What};
-use crate::id::{BlobId, CommitId, ExperimentId, Segment, Slot, TrialId};
+use crate::id::{BlobId, CommitId, ContentId, ExperimentId, Segment, Slot, TrialId};
 use crate::measure::{Measurement, Usage};
 use crate::metric::MetricError;
 use crate::proposal::{SurfaceBlob, content_id};
@@ -110,6 +110,8 @@ impl Driver {
             inputs: None,
             experiment: ExperimentId::BASELINE,
             carried: None,
+            form: Some(ContentId("form of base".into())),
+            tokens: Some(3),
         };
         let mut driver = Driver { study: Study::new(spec, State::default()), now: 1000, run: 0 };
         driver.happen(What::StudyOpened { study: "main".into(), seed: 7 });
@@ -199,6 +201,11 @@ impl Driver {
     }
 
     fn proposed(&mut self, experiment: ExperimentId, text: &str) {
+        self.proposed_as(experiment, text, None);
+    }
+
+    /// The same, with what the surface is, layout and comments aside.
+    fn proposed_as(&mut self, experiment: ExperimentId, text: &str, form: Option<&str>) {
         let surface = surface(text);
         let asked = self.study.state().find(experiment).and_then(|asked| asked.parent.clone());
         self.happen(What::Proposed(Proposed {
@@ -210,6 +217,9 @@ impl Driver {
             description: text.into(),
             content: content_id(&surface),
             surface,
+            form: form.map(|form| ContentId(form.into())),
+            tokens: form.map(|_| 3),
+            reseeds: false,
             edits: Vec::new(),
             took: Millis(0),
             output: None,

@@ -179,12 +179,59 @@ fn a_number_too_large_to_be_squared_is_suspect_and_spoils_nothing() {
 fn the_surface_of_the_champion_is_no_change_and_one_tried_before_a_duplicate() {
     let mut driver = Driver::calibrated(spec(), [1.0; 3]);
     driver.propose("base");
-    assert_eq!(driver.verdict(), (Verdict::NoChange, Reason::SameAsChampion));
+    assert_eq!(driver.verdict(), (Verdict::NoChange, Reason::SameAsChampion { in_form: false }));
     driver.propose("worse");
     driver.trial(2.0);
     driver.verdict();
     driver.propose("worse");
-    assert_eq!(driver.verdict(), (Verdict::Duplicate, Reason::SameAs { experiment: 2 }));
+    assert_eq!(driver.verdict(), (Verdict::Duplicate, Reason::SameAs { experiment: 2, in_form: false }));
+}
+
+#[test]
+fn what_differs_in_whitespace_and_comments_alone_is_not_run_again() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    let propose = |driver: &mut Driver, text: &str, form: &str| {
+        let experiment = driver.ask();
+        driver.proposed_as(experiment, text, Some(form));
+    };
+    propose(&mut driver, "base, with a comment", "form of base");
+    assert_eq!(driver.verdict(), (Verdict::NoChange, Reason::SameAsChampion { in_form: true }));
+    propose(&mut driver, "worse", "form of worse");
+    driver.trial(2.0);
+    assert_eq!(driver.verdict().0, Verdict::Discarded);
+    propose(&mut driver, "worse, with a comment", "form of worse");
+    let (verdict, reason) = driver.verdict();
+    assert_eq!((verdict, &reason), (Verdict::Duplicate, &Reason::SameAs { experiment: 2, in_form: true }));
+    assert_eq!(reason.to_string(), "the same surface as experiment 2, whitespace and comments aside");
+    propose(&mut driver, "worse", "form of worse");
+    assert_eq!(driver.verdict().1, Reason::SameAs { experiment: 2, in_form: false }, "the bytes say it more exactly");
+}
+
+#[test]
+fn what_broke_may_be_laid_out_anew() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    let experiment = driver.ask();
+    driver.proposed_as(experiment, "tabs and blanks", Some("form"));
+    let started = driver.start_trial();
+    driver.finish(started, Measurement { ending: Ending::Exited { code: 1 }, ..measured(None) });
+    assert_eq!(driver.verdict().0, Verdict::Crashed);
+    let experiment = driver.ask();
+    driver.proposed_as(experiment, "blanks", Some("form"));
+    assert_eq!(driver.trial(0.5), Purpose::Screen);
+}
+
+#[test]
+fn what_a_form_said_of_contents_that_we_failed_to_measure_is_forgotten() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    let experiment = driver.ask();
+    driver.proposed_as(experiment, "unlucky", Some("form"));
+    for _ in 0..3 {
+        driver.fault();
+    }
+    assert_eq!(driver.verdict().0, Verdict::EngineError);
+    let experiment = driver.ask();
+    driver.proposed_as(experiment, "unlucky # again", Some("form"));
+    assert_eq!(driver.trial(0.5), Purpose::Screen);
 }
 
 #[test]

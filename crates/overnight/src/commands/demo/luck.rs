@@ -100,6 +100,8 @@ mod tests {
                 inputs: None,
                 experiment: ExperimentId::BASELINE,
                 carried: None,
+                form: None,
+                tokens: None,
             })));
             night
         }
