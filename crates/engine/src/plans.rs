@@ -5,7 +5,7 @@ use overnight_model::proposal::{Contents, SurfaceBlob};
 use overnight_model::spec::Metric;
 use overnight_model::{CommitId, ExperimentId, Reason, State, Verdict, What};
 
-use crate::dispatch::{Fault, Keep, kept_message, proposal_message};
+use crate::dispatch::{Fault, Keep, kept_message, proposal_message, retreat_message};
 use crate::ledger::{LedgerError, Reader, StoredEvent};
 use crate::workspace::{CommitPlan, oid};
 
@@ -24,6 +24,9 @@ pub fn keep(reader: &Reader, state: &State, experiment: ExperimentId) -> Result<
     let found = state.find(experiment).ok_or_else(|| Fault::lost("the experiment that was kept"))?;
     let commit = found.commit.clone().ok_or_else(|| Fault::lost("the commit that was kept"))?;
     let champion = state.champion().and_then(|champion| champion.commit.clone());
+    if let Some((retracted, from)) = state.retreating.zip(champion.clone()) {
+        return Ok((Keep::Commit(retreat_plan(reader, &found.surface, retracted, &from)?), champion));
+    }
     let keep = match found.verdict {
         Some((Verdict::Baseline, _)) => Keep::Baseline(commit),
         _ => {
@@ -50,6 +53,41 @@ pub fn kept_plan(
     Ok(CommitPlan { parent: oid(parent)?, files, message, at: stored.event.at.0 / 1000 })
 }
 
+/// The commit that takes a keep back: on top of it, with the surface that was before.
+pub fn retreat_plan(
+    reader: &Reader,
+    surface: &[SurfaceBlob],
+    retracted: ExperimentId,
+    parent: &CommitId,
+) -> Result<CommitPlan, Fault> {
+    let events = reader.events_of(retracted)?;
+    let found = events.iter().rev().find_map(|stored| match &stored.event.what {
+        What::Retracted(retracted) => Some((stored, retracted)),
+        _ => None,
+    });
+    let (stored, retracted) = found.ok_or_else(|| Fault::lost("the record of what was taken back"))?;
+    let proposed = find_proposed(&events).ok_or_else(|| Fault::lost("the proposal of what was taken back"))?;
+    let message = retreat_message(&proposed.description, retracted, &stored.hash);
+    let Contents(files) = contents(reader, surface)?;
+    Ok(CommitPlan { parent: oid(parent)?, files, message, at: stored.event.at.0 / 1000 })
+}
+
+/// Every commit that the branch was moved to for an experiment, as plans: its keep, and what led back to it.
+pub fn branch_plans(reader: &Reader, facts: &SegmentFacts, experiment: ExperimentId) -> Result<Vec<CommitPlan>, Fault> {
+    let events = reader.events_of(experiment)?;
+    let surface = find_proposed(&events).map_or(&facts.contents, |proposed| &proposed.surface);
+    let moves = events.iter().filter_map(|stored| match &stored.event.what {
+        What::BranchAdvanced { from: Some(from), retracted, .. } => Some((from, *retracted)),
+        _ => None,
+    });
+    let plan = |(from, retracted): (&CommitId, Option<ExperimentId>)| match retracted {
+        Some(retracted) => retreat_plan(reader, surface, retracted, from),
+        None => kept_plan(reader, &facts.metric, experiment, from),
+    };
+    // The baseline is a commit of the user's own: only what led back to it was made here.
+    moves.filter(|(_, retracted)| retracted.is_some() || experiment != facts.experiment).map(plan).collect()
+}
+
 /// What made it a keep: the judge's verdict, or a person's word on what the judge held back.
 fn kept_verdict(events: &[StoredEvent]) -> Option<(&StoredEvent, Judged)> {
     let judged = events.iter().rev().find_map(|stored| match &stored.event.what {
@@ -67,15 +105,6 @@ fn kept_verdict(events: &[StoredEvent]) -> Option<(&StoredEvent, Judged)> {
             (stored, Judged { verdict, reason, ..judged.1 })
         }
     })
-}
-
-/// The parent of a keep as it was recorded, once the branch had moved.
-pub fn kept_parent(reader: &Reader, experiment: ExperimentId) -> Result<Option<CommitId>, Fault> {
-    let events = reader.events_of(experiment)?;
-    Ok(events.into_iter().find_map(|stored| match stored.event.what {
-        What::BranchAdvanced { from, .. } => from,
-        _ => None,
-    }))
 }
 
 /// What the segment of an experiment was opened with. One that was opened again before its baseline had a verdict
@@ -96,7 +125,7 @@ pub fn contents(reader: &Reader, surface: &[SurfaceBlob]) -> Result<Contents, Fa
 
 fn find_proposed(events: &[StoredEvent]) -> Option<&Proposed> {
     events.iter().rev().find_map(|stored| match &stored.event.what {
-        What::Proposed(proposed) => Some(proposed),
+        What::Proposed(proposed) | What::Restacked(proposed) => Some(proposed),
         _ => None,
     })
 }

@@ -85,7 +85,7 @@ impl Review<'_> {
             store.write(plan)?;
             store.set_ref(experiment.0, oid(&to)?)?;
         }
-        self.append(What::BranchAdvanced { experiment, from, to }, now)?;
+        self.append(What::BranchAdvanced { experiment, from, to, retracted: None }, now)?;
         Ok(Some(experiment))
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use overnight_model::{CommitId, ExperimentId, State, Verdict};
 use thiserror::Error;
 
-use crate::dispatch::Fault;
+use crate::dispatch::{Fault, Keep};
 use crate::ledger::{Discrepancy, LedgerError, Reader, verify_reader};
 use crate::load::Site;
 use crate::plans;
@@ -88,9 +88,14 @@ fn check_branch(reader: &Reader, store: &Store, user: &UserRepo, study: &str, st
     }
     // Between a recorded keep and its event the branch may be there already: the next run settles it.
     let half_way = match (state.unadvanced, &champion, &state.segment) {
-        (Some(kept), _, Some(facts)) if kept == facts.experiment => Some(facts.baseline.clone()),
+        (Some(kept), _, Some(facts)) if kept == facts.experiment && state.retreating.is_none() => {
+            Some(facts.baseline.clone())
+        }
         (Some(kept), Some(from), Some(facts)) => {
-            let plan = plans::kept_plan(reader, &facts.metric, kept, from)?;
+            let plan = match plans::keep(reader, state, kept)?.0 {
+                Keep::Commit(plan) => plan,
+                Keep::Baseline(_) => plans::kept_plan(reader, &facts.metric, kept, from)?,
+            };
             Some(CommitId(store.id_of(&plan)?.to_string()))
         }
         _ => None,
@@ -125,7 +130,7 @@ fn check_commits(reader: &Reader, store: &Store, user: &UserRepo, state: &State)
         if state.carried() == Some(experiment) && !state.begun() {
             continue;
         }
-        if experiment == facts.experiment {
+        if experiment == facts.experiment && commit == facts.baseline {
             // A baseline is a commit of the user's repository; one without a verdict is made again by the next run.
             if row.verdict == Some(Verdict::Baseline) {
                 user.files(oid(&commit)?)?;
@@ -143,13 +148,13 @@ fn check_commits(reader: &Reader, store: &Store, user: &UserRepo, state: &State)
         if !is_late && !store.whole(wanted, &paths) {
             return Err(Mismatch::Object { experiment, commit });
         }
-        let kept = row.verdict == Some(Verdict::Kept) && state.unadvanced != Some(experiment);
+        let is_on_branch = matches!(row.verdict, Some(Verdict::Baseline | Verdict::Kept | Verdict::Retracted));
+        let kept = is_on_branch && (state.unadvanced != Some(experiment) || state.retreating.is_some());
         let plan = match kept {
             true => {
-                let parent =
-                    plans::kept_parent(reader, experiment)?.ok_or_else(|| Fault::lost("the parent of a keep"))?;
                 user.files(wanted)?;
-                Some(plans::kept_plan(reader, &facts.metric, experiment, &parent)?)
+                let plans = plans::branch_plans(reader, facts, experiment)?;
+                Some(plans.into_iter().last().ok_or_else(|| Fault::lost("the parent of a keep"))?)
             }
             false => plans::proposal_plan(reader, experiment)?.map(|(plan, _)| plan),
         };

@@ -112,6 +112,9 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<CommitId>,
         to: CommitId,
+        /// The keep that was taken back by it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retracted: Option<ExperimentId>,
     },
     /// A person's word on a suspect.
     Reviewed(Reviewed),

@@ -311,7 +311,12 @@ impl fmt::Display for Reason {
             }
             Reason::Unlikely { gain, chance, trials } => {
                 let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, n(&gain.abs()));
-                write!(f, "{sign} by {gain} as far as can be told, {} likely better, {}", percent(*chance), times(*trials))
+                write!(
+                    f,
+                    "{sign} by {gain} as far as can be told, {} likely better, {}",
+                    percent(*chance),
+                    times(*trials)
+                )
             }
             Reason::Simpler { gain, tokens, before } if *gain == 0.0 => {
                 write!(f, "equal and simpler: {tokens} tokens instead of {before}")

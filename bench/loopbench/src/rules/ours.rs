@@ -96,7 +96,7 @@ impl Ours {
     fn advance(&mut self, experiment: ExperimentId) {
         let from = self.study.state().champion().and_then(|champion| champion.commit.clone());
         let to = CommitId(format!("commit of {experiment} at {}", self.now));
-        self.happen(What::BranchAdvanced { experiment, from, to });
+        self.happen(What::BranchAdvanced { experiment, from, to, retracted: self.study.state().retreating });
     }
 }
 

@@ -116,6 +116,11 @@ pub enum Arrival {
         from: Option<CommitId>,
         to: CommitId,
     },
+    /// A proposal as it is on top of the present champion; nothing where it cannot be put there.
+    Restacked {
+        experiment: ExperimentId,
+        contents: Option<Contents>,
+    },
     StopRequested {
         hurry: bool,
     },

@@ -1,9 +1,9 @@
 //! Commit messages: `git log overnight/<study>` reads as the research diary.
 
-use overnight_model::event::Judged;
+use overnight_model::event::{Judged, Retracted};
 use overnight_model::spec::Metric;
 use overnight_model::units::short_number;
-use overnight_model::{ExperimentId, Goal, Reason, Score};
+use overnight_model::{ExperimentId, Goal, Reason, Score, Verdict};
 
 use crate::ledger::ChainHash;
 
@@ -30,6 +30,16 @@ pub fn kept_message(metric: &Metric, description: &str, judged: &Judged, verdict
     )
 }
 
+/// The message of the commit that takes a keep back, a pure function of what was recorded.
+pub fn retreat_message(description: &str, retracted: &Retracted, hash: &ChainHash) -> String {
+    let Retracted { experiment, reason, .. } = retracted;
+    format!(
+        "{}\n\nThe surface is again what it was before experiment {experiment}: {reason}.\n\nOvernight-Retracted: {experiment}\nOvernight-Verdict: {} ({reason})\nOvernight-Ledger: {hash}\n",
+        subject(&format!("Take back: {description}")),
+        Verdict::Retracted.name(),
+    )
+}
+
 /// `val_bpb 0.9979 → 0.9932 (−0.0047 ± 0.0008, 4 trials)`.
 fn metric_line(metric: &Metric, judged: &Judged) -> String {
     let name = &metric.name;
@@ -43,7 +53,7 @@ fn metric_line(metric: &Metric, judged: &Judged) -> String {
     let half = estimate.high.map(|high| high - estimate.gain).filter(|half| *half > 0.0);
     let half = half.map_or_else(String::new, |half| format!(" ± {}", short_number(half)));
     let trials = match judged.reason {
-        Reason::Better { trials, .. } | Reason::Carried { trials, .. } => trials,
+        Reason::Better { trials, .. } | Reason::Carried { trials, .. } | Reason::Expected { trials, .. } => trials,
         _ => 1,
     };
     let plural = if trials == 1 { "" } else { "s" };

@@ -4,9 +4,10 @@ mod ask;
 mod machine;
 mod message;
 mod offer;
+mod restack;
 
 pub use machine::{Action, Arrival, Captured, Fault, Keep, Machine, Stakes};
-pub use message::{kept_message, proposal_message};
+pub use message::{kept_message, proposal_message, retreat_message};
 pub use offer::Offer;
 
 use std::collections::VecDeque;
@@ -15,7 +16,7 @@ use overnight_model::event::{AttemptFailure, Proposed, StopReason};
 use overnight_model::measure::Output;
 use overnight_model::proposal::{self, Contents, one_line};
 use overnight_model::study::Row;
-use overnight_model::{BlobId, Event, ExperimentId, Millis, State, Step, Study, Timestamp, What, tuner};
+use overnight_model::{BlobId, CommitId, Event, ExperimentId, Millis, State, Step, Study, Timestamp, What, tuner};
 
 use crate::ledger::{Ledger, Turn};
 use crate::plans;
@@ -38,6 +39,17 @@ pub struct Dispatch<M> {
     offers: VecDeque<Offer>,
     /// Commits that are in the ledger and still have to reach the store.
     unwritten: Vec<(ExperimentId, CommitPlan)>,
+}
+
+/// A proposal that is to be recorded, and what it was made from, with the tokens of that.
+struct Made {
+    experiment: ExperimentId,
+    agent: String,
+    parent: CommitId,
+    description: String,
+    contents: Contents,
+    original: (Contents, Option<u64>),
+    edits: Vec<tuner::Edit>,
 }
 
 /// What an agent answered, or what was offered.
@@ -179,7 +191,13 @@ impl<M: Machine> Dispatch<M> {
                 self.learn(draft, now, offered)?;
                 continue;
             }
-            let last = matches!(step, Step::AdvanceBranch { .. } | Step::Stop(_));
+            if let Step::Again(again) = step {
+                let (experiment, contents) = (self.study.state().next_experiment(), self.blobs(&again.surface)?);
+                let (agent, description) = (again.agent, again.description);
+                self.learn(draft, now, Arrival::Offered { experiment, agent, contents, description })?;
+                continue;
+            }
+            let last = matches!(step, Step::AdvanceBranch { .. } | Step::Restack { .. } | Step::Stop(_));
             if let Some(what) = step.event() {
                 self.note(draft, now, what);
             }
@@ -242,7 +260,9 @@ impl<M: Machine> Dispatch<M> {
                 self.machine.act(Action::Guard { experiment, guard, slot, command, contents })?;
             }
             Step::AdvanceBranch { experiment } => return self.advance(experiment).map(Some),
-            Step::Judge(_) | Step::Stop(_) => {}
+            Step::Restack { experiment } => return self.restack(experiment).map(Some),
+            // The branch follows in its own step, once this is durable.
+            Step::Retract(_) | Step::Judge(_) | Step::Again(_) | Step::Stop(_) => {}
         }
         Ok(None)
     }
@@ -269,8 +289,12 @@ impl<M: Machine> Dispatch<M> {
 
     fn contents_of(&self, id: ExperimentId) -> Result<Contents, Fault> {
         let found = self.study.state().find(id).ok_or_else(|| Fault::lost("the experiment"))?;
+        self.blobs(&found.surface)
+    }
+
+    fn blobs(&self, surface: &[proposal::SurfaceBlob]) -> Result<Contents, Fault> {
         let read = |file: &proposal::SurfaceBlob| Ok((file.path.clone(), self.ledger.blob(&file.blob)?));
-        Ok(Contents(found.surface.iter().map(read).collect::<Result<_, Fault>>()?))
+        Ok(Contents(surface.iter().map(read).collect::<Result<_, Fault>>()?))
     }
 
     /// Turns what arrived into events.
@@ -303,7 +327,12 @@ impl<M: Machine> Dispatch<M> {
                 What::GuardFinished { experiment, guard, ending, usage, output: draft.keep(output) }
             }
             Arrival::GuardLost { experiment, guard, loss } => What::GuardLost { experiment, guard, loss },
-            Arrival::BranchAdvanced { experiment, from, to } => What::BranchAdvanced { experiment, from, to },
+            Arrival::BranchAdvanced { experiment, from, to } => {
+                What::BranchAdvanced { experiment, from, to, retracted: self.study.state().retreating }
+            }
+            Arrival::Restacked { experiment, contents } => {
+                return self.learn_restacked(draft, now, experiment, contents);
+            }
             Arrival::StopRequested { hurry } => What::StopRequested { hurry },
         };
         self.note(draft, now, what);
@@ -319,8 +348,7 @@ impl<M: Machine> Dispatch<M> {
         let parent = asked.and_then(|asked| asked.parent.clone()).or_else(|| champion.commit.clone());
         let parent = parent.ok_or_else(|| Fault::lost("the champion's commit"))?;
         // The champion may have moved since the agent was asked: its own copy is what it changed.
-        let started_from =
-            state.standing().find(|standing| standing.commit.as_ref() == Some(&parent)).unwrap_or(champion);
+        let started_from = state.standing().find(|standing| standing.is(&parent)).unwrap_or(champion);
         let (started_from, tokens_before) = (started_from.id, started_from.tokens);
         let original = self.contents_of(started_from)?;
         let output = draft.keep(output);
@@ -341,6 +369,17 @@ impl<M: Machine> Dispatch<M> {
             empty if empty.is_empty() => "(no description)".to_owned(),
             line => line,
         };
+        let original = (original, tokens_before);
+        let made = Made { experiment, agent, parent, description, contents, original, edits };
+        let proposed = Proposed { took, output, ..self.make(draft, now, made)? };
+        self.note(draft, now, What::Proposed(proposed));
+        Ok(())
+    }
+
+    /// The commit of a proposal, and what is recorded of it.
+    fn make(&mut self, draft: &mut Draft, now: Timestamp, made: Made) -> Result<Proposed, Fault> {
+        let Made { experiment, agent, parent, description, contents, original: (original, tokens_before), edits } =
+            made;
         let commit_time = now.0 / 1000;
         let message = proposal_message(experiment, &description);
         let (content, surface) = (contents.id(), contents.blobs());
@@ -352,7 +391,7 @@ impl<M: Machine> Dispatch<M> {
         let commit = self.machine.commit_id(&plan)?;
         draft.blobs.extend(plan.files.iter().map(|(_, bytes)| bytes.clone()));
         self.unwritten.push((experiment, plan));
-        let proposed = Proposed {
+        Ok(Proposed {
             experiment,
             agent,
             parent,
@@ -365,11 +404,9 @@ impl<M: Machine> Dispatch<M> {
             tokens,
             reseeds,
             edits,
-            took,
-            output,
-        };
-        self.note(draft, now, What::Proposed(proposed));
-        Ok(())
+            took: Millis(0),
+            output: None,
+        })
     }
 
     fn note(&mut self, draft: &mut Draft, at: Timestamp, what: What) {

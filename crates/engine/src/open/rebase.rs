@@ -155,7 +155,7 @@ impl Ground<'_> {
         let interrupted = |open: &Experiment| {
             let reason = Reason::NewSegment;
             let (experiment, verdict) = (open.id, Verdict::Interrupted);
-            What::Judged(Judged { experiment, verdict, reason, metric: None, estimate: None })
+            What::Judged(Judged { experiment, verdict, reason, metric: None, estimate: None, opinion: None })
         };
         state.open().filter(|open| !again(open.id)).map(interrupted).collect()
     }

@@ -27,7 +27,9 @@ pub(crate) fn recover_store(store: &Store, reader: &Reader, state: &State) -> Re
         let facts = plans::segment_of(&segments, segment)?;
         // A baseline is a commit of the user's repository. One that was never measured may have been collected there,
         // and what stood on it is made anew with it.
-        if experiment == facts.experiment || (state.carried() == Some(experiment) && !state.begun()) {
+        if (experiment == facts.experiment && commit == facts.baseline)
+            || (state.carried() == Some(experiment) && !state.begun())
+        {
             continue;
         }
         let paths: Vec<String> = facts.surface.paths().map(ToOwned::to_owned).collect();
@@ -46,8 +48,6 @@ pub(crate) fn recover_store(store: &Store, reader: &Reader, state: &State) -> Re
 /// The commits of an experiment, as plans: its proposal, and its keep where there was one.
 fn made_of(reader: &Reader, facts: &SegmentFacts, experiment: ExperimentId) -> Result<Vec<CommitPlan>, OpenError> {
     let mut made: Vec<_> = plans::proposal_plan(reader, experiment)?.into_iter().map(|(plan, _)| plan).collect();
-    if let Some(parent) = plans::kept_parent(reader, experiment)? {
-        made.push(plans::kept_plan(reader, &facts.metric, experiment, &parent)?);
-    }
+    made.extend(plans::branch_plans(reader, facts, experiment)?);
     Ok(made)
 }

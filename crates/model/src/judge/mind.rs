@@ -227,7 +227,11 @@ impl Mind {
     /// What takes a tenth of the time may scatter a tenth as much, or as before, or something between.
     fn rescale(&mut self, ratio: f64) {
         let scaled = |world: &World| {
-            [1.0, ratio.sqrt(), ratio].map(|factor| World { sd: world.sd * factor, drift: world.drift * factor * factor, ..world.clone() })
+            [1.0, ratio.sqrt(), ratio].map(|factor| World {
+                sd: world.sd * factor,
+                drift: world.drift * factor * factor,
+                ..world.clone()
+            })
         };
         self.worlds = self.worlds.iter().flat_map(scaled).collect();
         self.weigh();

@@ -160,7 +160,8 @@ impl State {
         };
         let closing = &self.judging.closing;
         if let (Some(from), Some(to)) = (closing.baseline.mean(), closing.champion.mean()) {
-            let variance = self.variance_of(mind, baseline, &closing.baseline) + self.variance_of(mind, champion, &closing.champion);
+            let variance = self.variance_of(mind, baseline, &closing.baseline)
+                + self.variance_of(mind, champion, &closing.champion);
             return Some(interval(to - from, variance, self.repeats()));
         }
         self.gain_by_steps(mind, baseline, champion)
@@ -182,7 +183,7 @@ impl State {
         let segment = self.segment_number();
         let (mut gain, mut variance) = (0.0, 0.0);
         for kept in self.standing().collect::<Vec<_>>().into_iter().rev().filter(|kept| kept.segment == segment) {
-            if kept.id > champion.id {
+            if kept.id > champion.id || matches!(kept.verdict, Some((crate::Verdict::Retracted, _))) {
                 continue;
             }
             let fair = self.fair(kept);
@@ -190,7 +191,8 @@ impl State {
                 let apart = kept.trials.last().zip(baseline.trials.last());
                 let apart = apart.map_or(0.0, |(a, b)| (a.id.0 as f64 - b.id.0 as f64).abs());
                 gain += to - from;
-                variance += self.variance_of(mind, kept, &fair) + self.variance_of(mind, baseline, &self.fair(baseline));
+                variance +=
+                    self.variance_of(mind, kept, &fair) + self.variance_of(mind, baseline, &self.fair(baseline));
                 variance += mind.drift(apart);
                 return Some(interval(gain, variance, self.repeats()));
             }

@@ -24,6 +24,8 @@ pub struct Experiment {
     pub agent: String,
     pub parent: Option<CommitId>,
     pub commit: Option<CommitId>,
+    /// The commits that it was before: as a proposal, or as champion for the first time.
+    pub was: Vec<CommitId>,
     pub commit_time: i64,
     pub description: String,
     pub content: Option<ContentId>,
@@ -85,6 +87,7 @@ impl Experiment {
             agent: agent.to_owned(),
             parent: None,
             commit: None,
+            was: Vec::new(),
             commit_time: 0,
             description: String::new(),
             content: None,
@@ -125,6 +128,11 @@ impl Experiment {
     /// The trials of the surface it has now.
     pub fn fresh(&self) -> &[Trial] {
         self.trials.get(self.fresh_from..).unwrap_or_default()
+    }
+
+    /// Whether it is, or was, this commit.
+    pub fn is(&self, commit: &CommitId) -> bool {
+        self.commit.as_ref() == Some(commit) || self.was.contains(commit)
     }
 
     /// What it is: layout and comments aside where that is known, else its bytes.

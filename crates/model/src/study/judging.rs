@@ -194,7 +194,8 @@ impl State {
     /// What a verdict teaches.
     pub(super) fn let_go(&mut self, experiment: &Experiment, verdict: Verdict) {
         let id = experiment.id;
-        let near = self.judging.mind.as_ref().and_then(|mind| mind.opinion(id, 0.0)).is_some_and(|it| it.chance >= CLOSE);
+        let near =
+            self.judging.mind.as_ref().and_then(|mind| mind.opinion(id, 0.0)).is_some_and(|it| it.chance >= CLOSE);
         let champion = self.champion;
         if let (Verdict::Discarded, Some(content), Some(champion)) = (verdict, &experiment.content, champion) {
             let again = Again {
@@ -213,7 +214,8 @@ impl State {
             Group::Kept => {}
             Group::NotBetter => {
                 let remembered = mind.discard(id).filter(|_| near);
-                if let (Some(remembered), Some(content), Some(champion)) = (remembered, experiment.identity(), champion) {
+                if let (Some(remembered), Some(content), Some(champion)) = (remembered, experiment.identity(), champion)
+                {
                     push(&mut self.judging.close, (content.clone(), champion, remembered), REMEMBERED);
                 }
             }
@@ -255,7 +257,8 @@ impl State {
 
     /// Whether a surface that was let go may be tried again: it came close, and the champion is still the same.
     pub(super) fn came_close(&self, content: &ContentId) -> Option<&Remembered> {
-        let found = self.judging.close.iter().find(|(known, against, _)| known == content && Some(*against) == self.champion);
+        let found =
+            self.judging.close.iter().find(|(known, against, _)| known == content && Some(*against) == self.champion);
         found.map(|(_, _, remembered)| remembered)
     }
 

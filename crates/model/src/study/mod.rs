@@ -14,8 +14,8 @@ mod state;
 mod step;
 
 pub use experiment::{Experiment, Trial};
-pub use judging::{Again, Spent};
 pub use guards::{FlakyGuard, GuardRun};
+pub use judging::{Again, Spent};
 pub use review::Obstacle;
 pub use row::{Level, NoiseRow, Row, Running, SegmentRow, Summary};
 pub use state::{Run, State};

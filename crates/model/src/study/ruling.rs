@@ -76,8 +76,7 @@ impl Study {
 
     /// Whether there is no champion but the one it was made for.
     pub(super) fn is_current(&self, experiment: &Experiment) -> bool {
-        let champion = self.state.champion().and_then(|champion| champion.commit.as_ref());
-        experiment.parent.as_ref() == champion
+        self.state.champion().zip(experiment.parent.as_ref()).is_some_and(|(champion, parent)| champion.is(parent))
     }
 
     /// Whether a surface that was let go is worth another look: its replicates are those of the first.
@@ -144,8 +143,11 @@ impl Study {
             return None;
         }
         let opinion = mind.opinion(experiment.id, -left)?;
-        (opinion.chance >= SURE_OF_SIMPLER && opinion.expected > -left / 2.0)
-            .then_some(Reason::Simpler { gain: opinion.expected, tokens, before })
+        (opinion.chance >= SURE_OF_SIMPLER && opinion.expected > -left / 2.0).then_some(Reason::Simpler {
+            gain: opinion.expected,
+            tokens,
+            before,
+        })
     }
 
     /// Where every repeat gives the same, the same value twice decides.
@@ -154,7 +156,7 @@ impl Study {
         let goal = facts.metric.goal;
         let against = match self.is_current(experiment) {
             true => self.state.champion(),
-            false => self.state.standing().find(|standing| standing.commit == experiment.parent),
+            false => experiment.parent.as_ref().and_then(|parent| self.state.standing().find(|found| found.is(parent))),
         };
         let Some(against) = against.or_else(|| self.state.champion()) else { return Need::Patience };
         let (Some(level), Some(&score)) = (against.level().mean(), experiment.scores().last()) else {
@@ -221,7 +223,8 @@ impl Study {
         if !is_carried && !self.is_current(experiment) {
             return Need::Restack;
         }
-        if let Some((gain, limit)) = judged.estimate.zip(self.largest_step()).map(|(estimate, limit)| (estimate.gain, limit))
+        if let Some((gain, limit)) =
+            judged.estimate.zip(self.largest_step()).map(|(estimate, limit)| (estimate.gain, limit))
             && gain > limit
             && !is_carried
         {

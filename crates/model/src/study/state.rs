@@ -27,6 +27,8 @@ pub struct State {
     pub champion: Option<ExperimentId>,
     /// A keep whose commit has still to reach the branch.
     pub unadvanced: Option<ExperimentId>,
+    /// The keep that is being taken back.
+    pub retreating: Option<ExperimentId>,
     pub(super) open: BTreeMap<ExperimentId, Experiment>,
     /// The baseline and everything kept: they can be measured again.
     pub(super) standing: BTreeMap<ExperimentId, Experiment>,
@@ -206,8 +208,10 @@ impl State {
                 self.unadvanced = None;
                 let before = self.champion.replace(*experiment);
                 self.crown(*experiment, before);
+                self.retreating = None;
                 self.with_any(*experiment, |found| {
-                    found.commit = Some(to.clone());
+                    let before = found.commit.replace(to.clone());
+                    found.was.extend(before.filter(|before| before != to));
                 });
                 self.let_go_of_old_suspects();
                 if self.aside {
@@ -572,7 +576,7 @@ impl State {
 
     /// A keep is taken back: the champion before it has its place again, once the branch says so.
     fn retract(&mut self, retracted: &Retracted) {
-        let Some(mut experiment) = self.standing.remove(&retracted.experiment) else { return };
+        let Some(experiment) = self.standing.get_mut(&retracted.experiment) else { return };
         experiment.verdict = Some((Verdict::Retracted, retracted.reason.clone()));
         experiment.estimate = Some(retracted.estimate);
         self.counts.kept = self.counts.kept.saturating_sub(1);
@@ -580,9 +584,8 @@ impl State {
         if let Some(tried) = self.tried.get_mut(&retracted.experiment) {
             tried.outcome = Some(Outcome::NotBetter);
         }
-        self.unadvanced = self.judging.before;
+        (self.unadvanced, self.retreating) = (self.judging.before, Some(retracted.experiment));
         self.touched.insert(retracted.experiment);
-        self.leaving.insert(retracted.experiment, experiment);
     }
 
     /// What was tried under doubt may be tried again.

@@ -171,6 +171,8 @@ fn purpose_name(purpose: Purpose) -> &'static str {
         Purpose::Screen => "screen",
         Purpose::Confirm => "confirm",
         Purpose::Remeasure => "remeasure",
+        Purpose::Sentinel => "sentinel",
+        Purpose::Close => "close",
         Purpose::Check => "check",
     }
 }

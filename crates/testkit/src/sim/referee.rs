@@ -419,7 +419,7 @@ impl Referee {
                     assert_eq!(self.unadvanced.replace(*experiment), None, "a word came before a keep was done");
                 }
             }
-            What::BranchAdvanced { experiment, from, to } => {
+            What::BranchAdvanced { experiment, from, to, .. } => {
                 assert_eq!(self.unadvanced.take(), Some(*experiment), "the branch moved without a verdict");
                 assert_eq!(from.as_ref().map(|id| &id.0), self.branch.as_ref(), "the branch moved from elsewhere");
                 if let Some(half_way) = self.half_way.take() {

@@ -1,6 +1,6 @@
 //! Answers that are none: an empty surface, an edit that changes nothing. Neither may win.
 
-use overnight_model::judge::{self, Evidence, Noise, Ruling};
+use overnight_model::judge::Noise;
 use overnight_model::proposal::{Contents, editable};
 use overnight_model::scoring::Scored;
 use overnight_model::spec::{Part, Spec};
@@ -170,20 +170,20 @@ enum Standing {
     Open,
 }
 
-/// The judge's word on scores of a null answer.
+/// Where scores of a null answer stand: one beyond the noise may be luck, two are not.
 fn standing(goal: Goal, min_gain: f64, noise: Noise, base: &Tally, scores: &[f64]) -> Standing {
-    let evidence = Evidence { goal, min_gain, noise, champion: base, candidate: scores };
-    match judge::rule(&evidence) {
-        Some(Ruling::Keep(..)) => return Standing::Wins,
-        Some(Ruling::Measure) => return Standing::Open,
-        Some(Ruling::Discard(..)) | None => {}
-    }
     let (Some(level), Some(mean)) = (base.mean(), Tally::of(scores.iter().copied()).mean()) else {
         return Standing::Worse;
     };
     // While the noise is unknown its bound is infinite, and only what is equal or better counts as such.
     let bound = Some(noise.bound(scores.len() as u32, base.n())).filter(|bound| bound.is_finite()).unwrap_or(0.0);
-    if goal.gain(level, mean) >= -bound { Standing::AsGood } else { Standing::Worse }
+    let is_known = noise != Noise::Unknown;
+    match goal.gain(level, mean) {
+        gain if is_known && gain > bound && gain >= min_gain && scores.len() == 1 => Standing::Open,
+        gain if is_known && gain > bound && gain >= min_gain => Standing::Wins,
+        gain if gain >= -bound => Standing::AsGood,
+        _ => Standing::Worse,
+    }
 }
 
 /// The surface with nothing in what may change; `None` where nothing is there already.
