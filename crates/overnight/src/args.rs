@@ -267,6 +267,12 @@ pub(crate) struct Attack {
     pub(crate) arguments: Vec<String>,
 }
 
+/// Reads a margin.
+pub(crate) fn margin(text: &str) -> Result<f64, String> {
+    let margin = text.parse::<f64>().ok().filter(|margin| margin.is_finite() && *margin >= 0.0);
+    margin.ok_or_else(|| "a margin is a number from 0".to_owned())
+}
+
 pub(crate) fn tier(name: &str) -> Result<Tier, String> {
     match Tier::from_name(name) {
         Some(Tier::Strong) => Err("the tier `strong` is not yet supported".to_owned()),

@@ -22,6 +22,7 @@ pub(crate) mod show;
 mod sink;
 mod standing;
 pub(crate) mod status;
+mod trials;
 pub(crate) mod verify;
 
 use overnight_engine::ledger::Reader;
