@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgGroup, CommandFactory, Parser, Subcommand};
 use overnight_model::spec::Tier;
 
+pub(crate) use crate::commands::audit::Audit;
 pub(crate) use crate::commands::compare::Compare;
 pub(crate) use crate::commands::demo::Demo;
 pub(crate) use crate::commands::explain::Explain;
@@ -125,6 +126,9 @@ pub(crate) enum Command {
     /// Is B really better than A? Two commits or the working tree, run in turns; needs no study
     #[command(hide = true)]
     Compare(Compare),
+    /// Which commits of a branch carry its gain? Each is left out in turn; needs no study
+    #[command(hide = true)]
+    Audit(Audit),
     /// Go on under a changed evaluation: carry the champion over and measure anew
     #[command(hide = true)]
     Rebase(Rebase),

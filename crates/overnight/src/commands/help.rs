@@ -8,7 +8,7 @@ use crate::ui;
 
 /// What `--help` leaves out, by what a person wants to do.
 const MORE: &[(&str, &[&str])] = &[
-    ("Trust", &["compare", "verify", "explain"]),
+    ("Trust", &["compare", "audit", "verify", "explain"]),
     ("A study that goes on", &["rebase", "import", "export"]),
     ("The program itself", &["completions", "man", "help"]),
 ];

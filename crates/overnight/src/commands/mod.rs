@@ -2,6 +2,7 @@
 
 mod attacks;
 pub(crate) mod attempt;
+pub(crate) mod audit;
 pub(crate) mod bare;
 pub(crate) mod check;
 pub(crate) mod compare;
