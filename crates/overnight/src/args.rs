@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgGroup, CommandFactory, Parser, Subcommand};
 use overnight_model::spec::Tier;
 
+pub(crate) use crate::commands::audit::Audit;
 pub(crate) use crate::commands::compare::Compare;
 pub(crate) use crate::commands::demo::Demo;
 pub(crate) use crate::commands::explain::Explain;
@@ -126,6 +127,9 @@ pub(crate) enum Command {
     /// Is B really better than A? Two commits or the working tree, run in turns; needs no study
     #[command(hide = true)]
     Compare(Compare),
+    /// Which commits of a branch carry its gain? Each is left out in turn; needs no study
+    #[command(hide = true)]
+    Audit(Audit),
     /// Go on under a changed evaluation: carry the champion over and measure anew
     #[command(hide = true)]
     Rebase(Rebase),
@@ -278,6 +282,12 @@ pub(crate) struct Check {
 pub(crate) struct Attack {
     pub(crate) name: String,
     pub(crate) arguments: Vec<String>,
+}
+
+/// Reads a margin.
+pub(crate) fn margin(text: &str) -> Result<f64, String> {
+    let margin = text.parse::<f64>().ok().filter(|margin| margin.is_finite() && *margin >= 0.0);
+    margin.ok_or_else(|| "a margin is a number from 0".to_owned())
 }
 
 pub(crate) fn tier(name: &str) -> Result<Tier, String> {

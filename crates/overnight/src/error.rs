@@ -44,22 +44,23 @@ impl Exit {
     /// In one line, for people.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
-            Exit::Done => "done; of `compare`: B is better than A",
+            Exit::Done => "done; of `compare`: B is better than A; of `audit`: something could be told",
             Exit::Fault => {
-                "a fault of the engine or the machine, a full disk among them; of `compare`: A itself does not run"
+                "a fault of the engine or the machine, a full disk among them; of `compare`: A itself does not run; of \
+                 `audit`: B does not"
             }
             Exit::Usage => "usage or configuration; the baseline itself fails",
             Exit::Refused => {
                 "refused: the sandbox is weaker than `sandbox.min`, another engine runs the study, a file differs from \
-                 its commit, the branch was moved"
+                 its commit, the branch was moved; of `audit`: the branch that was asked for was not made"
             }
             Exit::Stopped => {
                 "stopped by a limit, by ten failed attempts in a row, because there is nothing left to try, or because \
                  the champion itself no longer runs, or fails a guard"
             }
             Exit::Unsound => "`verify` found something that does not agree",
-            Exit::Equal => "`compare` cannot tell the two apart, or they are equal",
-            Exit::Worse => "`compare` found B to be worse than A, or B does not run",
+            Exit::Equal => "`compare` cannot tell the two apart, or they are equal; `audit` could tell nothing",
+            Exit::Worse => "`compare` or `audit` found B to be worse than A; of `compare` also: B does not run",
             Exit::Interrupted => "interrupted",
         }
     }

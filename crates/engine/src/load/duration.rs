@@ -51,6 +51,11 @@ pub(super) fn parse(what: &str, text: &str) -> Result<Millis, Refused> {
     from_millis(what, total)
 }
 
+/// Reads a span from a command line; an error says what to write.
+pub fn span(text: &str) -> Result<Millis, String> {
+    parse("a span", text).map_err(|Refused { message, hint }| format!("{message}; {hint}"))
+}
+
 /// Reads a bare number of seconds.
 pub(super) fn from_seconds(what: &str, seconds: f64) -> Result<Millis, Refused> {
     from_millis(what, seconds * 1000.0)

@@ -31,6 +31,7 @@ use toml::de::DeTable;
 use document::Section;
 use problem::Collector;
 
+pub use duration::span;
 pub use environment::{allowed_environment, home};
 pub(crate) use inputs::is_secret_name;
 pub use problem::{Problem, Problems, render};

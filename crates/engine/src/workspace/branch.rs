@@ -1,4 +1,4 @@
-//! The two refs the user's repository receives, moved by compare-and-swap and synced.
+//! The refs the user's repository receives, moved by compare-and-swap and synced.
 //!
 //! The order of [`UserRepo::advance`]: the new value is written and synced under a hidden name, takes
 //! the name of git's lock, the old value is compared under that lock, and the lock becomes the ref. So a
@@ -65,6 +65,11 @@ impl UserRepo {
         self.swap(&branch_name(study)?, Expected::Exactly(from), to, Some(why))
     }
 
+    /// Makes a ref that must not be there.
+    pub(super) fn create(&self, name: &str, to: ObjectId, why: &str) -> Result<(), GitError> {
+        self.swap(name, Expected::Exactly(None), to, Some(why))
+    }
+
     pub(super) fn write_durably(&self, list: &[object::Object]) -> Result<(), GitError> {
         let objects = self.objects_dir();
         object::write_loose(&objects, list, Durability::Synced)?;
@@ -74,7 +79,7 @@ impl UserRepo {
         Ok(())
     }
 
-    fn refs(&self) -> Refs<'_> {
+    pub(super) fn refs(&self) -> Refs<'_> {
         Refs { dir: self.common_dir() }
     }
 
@@ -166,7 +171,7 @@ pub(super) fn short(name: &str) -> &str {
     name.strip_prefix("refs/heads/").unwrap_or(name)
 }
 
-fn valid(name: String) -> Result<String, GitError> {
+pub(super) fn valid(name: String) -> Result<String, GitError> {
     match gix::refs::FullName::try_from(name.as_str()) {
         Ok(_) => Ok(name),
         Err(source) => Err(GitError::BadName { name, source: Box::new(source) }),

@@ -27,6 +27,8 @@ pub enum GitError {
     NoCommits { path: PathBuf },
     #[error("the branch {taken} makes {wanted} impossible")]
     BranchInTheWay { taken: String, wanted: String },
+    #[error("there is a branch {name} already")]
+    BranchExists { name: String },
     #[error("the branch {branch} is checked out in {}", worktree.display())]
     CheckedOut { branch: String, worktree: PathBuf },
     #[error("{} is locked by another program", path.display())]
@@ -96,6 +98,7 @@ impl GitError {
             GitError::BranchInTheWay { taken, .. } => {
                 format!("rename it with `git branch -m {taken} <another name>`")
             }
+            GitError::BranchExists { name } => format!("choose another name, or delete it with `git branch -D {name}`"),
             GitError::CheckedOut { worktree, .. } => {
                 format!("switch to another branch with `git -C {} switch <branch>`", shell_word(worktree))
             }

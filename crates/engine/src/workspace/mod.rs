@@ -1,7 +1,7 @@
 //! Everything git, and the working copies that trials run in.
 //!
 //! The user's repository ([`UserRepo`]) is read freely and receives three things only: the objects of
-//! kept commits, the branch `overnight/<study>`, and one ref for the baseline. Proposals live in the
+//! kept commits, the branch `overnight/<study>`, and one ref for the baseline; and a branch that a person asks for. Proposals live in the
 //! engine's own [`Store`], which borrows the user's objects. A [`struct@Copy`] is a folder laid out from a
 //! commit and made pristine again between trials.
 //!
@@ -17,6 +17,7 @@ mod disk;
 mod error;
 mod folder;
 mod lfs;
+mod line;
 mod lock;
 mod make;
 mod merge;
@@ -28,6 +29,7 @@ mod pristine;
 mod refs;
 mod refuse;
 mod remove;
+mod row;
 mod snapshot;
 mod store;
 mod surface;
@@ -41,9 +43,11 @@ pub use copy::{Changes, Copy};
 pub use error::{GitError, shell_word};
 pub use folder::{empty, wipe};
 pub use gix::ObjectId;
+pub use line::{LineCommit, NoLine};
 pub use merge::merged;
 pub use names::Names;
 pub use plan::CommitPlan;
+pub use row::Again;
 pub use store::Store;
 pub use surface::{NotAFile, SurfaceRead, is_executable, read_surface};
 pub use tree::{FileKind, TreeFile};

@@ -29,15 +29,7 @@ impl CommitPlan {
     pub(super) fn objects(&self, repo: &gix::Repository) -> Result<Vec<Object>, GitError> {
         let CommitPlan { parent, files, message, at } = self;
         let mut objects = Vec::new();
-        let mut edits = BTreeMap::new();
-        for (path, contents) in files {
-            let blob = Object::new(Kind::Blob, contents.clone())?;
-            edits.insert(path.as_str(), blob.id);
-            objects.push(blob);
-        }
-        let edits: Vec<Edit<'_>> = edits.into_iter().map(|(path, blob)| Edit { rest: path, path, blob }).collect();
-        let root = tree::of_commit(repo, *parent)?;
-        let root = replace(repo, *parent, root, &edits, &mut objects)?;
+        let root = tree_with(repo, *parent, files, &mut objects)?;
         objects.push(commit_object(root, &[*parent], message, *at)?);
         Ok(objects)
     }
@@ -52,6 +44,23 @@ impl CommitPlan {
         objects.push(commit_object(root, &[before, self.parent], &self.message, self.at)?);
         Ok(objects)
     }
+}
+
+/// A commit's tree with some files' contents replaced: the blobs, then the changed trees from the deepest up.
+pub(super) fn tree_with(
+    repo: &gix::Repository,
+    commit: ObjectId,
+    files: &[(String, Vec<u8>)],
+    objects: &mut Vec<Object>,
+) -> Result<ObjectId, GitError> {
+    let mut edits = BTreeMap::new();
+    for (path, contents) in files {
+        let blob = Object::new(Kind::Blob, contents.clone())?;
+        edits.insert(path.as_str(), blob.id);
+        objects.push(blob);
+    }
+    let edits: Vec<Edit<'_>> = edits.into_iter().map(|(path, blob)| Edit { rest: path, path, blob }).collect();
+    replace(repo, commit, tree::of_commit(repo, commit)?, &edits, objects)
 }
 
 /// The commit object itself.

@@ -12,7 +12,7 @@ use super::tree::{self, TreeFile};
 /// The user's repository: read freely, and written only where a study must leave something in it.
 ///
 /// Written are the objects and refs of [`UserRepo::write_kept`], [`UserRepo::advance`],
-/// [`UserRepo::set_baseline_ref`] and [`UserRepo::snapshot`], and one line of [`UserRepo::exclude`].
+/// [`UserRepo::set_baseline_ref`], [`UserRepo::make_branch`] and [`UserRepo::snapshot`], and one line of [`UserRepo::exclude`].
 /// Index, HEAD, working files, stash and hooks never are.
 #[derive(Clone)]
 pub struct UserRepo {

@@ -21,6 +21,8 @@
 pub(super) const ENOUGH: f64 = 48.0;
 /// Never everything: one pair against it must not end a bettor. Six pairs in a row are enough.
 const STAKE: f64 = 0.95;
+/// No bet makes more than this of 1.
+pub(super) const MOST_PAID: f64 = 1.0 + STAKE;
 /// How large a difference the bettors expect, in units of the spread; the last one looks at signs alone.
 const EXPECTED: [f64; 4] = [0.5, 1.0, 2.0, f64::INFINITY];
 /// Before this many differences their spread is anyone's guess, and only signs are bet on.
@@ -74,6 +76,21 @@ impl Evidence {
         let low = (self.above(out) >= ENOUGH).then(|| bisect(out, most, |shift| self.above(shift) >= ENOUGH));
         let high = (self.below(beyond) >= ENOUGH).then(|| bisect(beyond, least, |shift| self.below(shift) >= ENOUGH));
         (low, high)
+    }
+
+    /// The middle difference in units of the spread; where there is none, how much oftener it favours one side.
+    pub(super) fn effect(&self) -> f64 {
+        let mut sorted = self.differences.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        match (sorted.get(sorted.len() / 2), self.spread()) {
+            (Some(median), Some(spread)) => median / spread,
+            _ => sorted.iter().map(|d| weight(*d, None, 0.0)).sum::<f64>() / (sorted.len() as f64).max(1.0),
+        }
+    }
+
+    /// Whether every pair gave one number twice.
+    pub(super) fn is_zero(&self) -> bool {
+        self.differences.iter().all(|difference| *difference == 0.0)
     }
 
     /// The typical distance between two differences, as the standard deviation that would show it in normal noise. A

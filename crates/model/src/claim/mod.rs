@@ -3,6 +3,7 @@
 //! Nothing here is chosen after the fact: the order within a pair and the seeds follow from one number, and whoever looks
 //! after every pair, or stops in the middle, is told nothing false more often than one time in twenty.
 
+pub mod audit;
 mod evidence;
 #[cfg(test)]
 mod tests;
@@ -126,11 +127,7 @@ impl Claim {
                 _ => Decision::Worse,
             });
         }
-        if self.margin > 0.0
-            && let (Some(low), Some(high)) = self.evidence.interval()
-            && low >= -self.margin
-            && high <= self.margin
-        {
+        if self.margin > 0.0 && self.is_within_margin() {
             return Some(Decision::Equal);
         }
         let (above, below) = self.evidence.odds();
@@ -140,6 +137,13 @@ impl Claim {
             () if below >= ENOUGH && difference < 0.0 => Some(Decision::Worse),
             () => (self.differences.n() >= self.most).then_some(Decision::Untold),
         }
+    }
+
+    /// Whether differences beyond the margin are ruled out.
+    fn is_within_margin(&self) -> bool {
+        let within = |end: Option<f64>| end.is_some_and(|end| end.abs() <= self.margin);
+        let (low, high) = self.evidence.interval();
+        within(low) && within(high)
     }
 
     fn is_deterministic(&self) -> bool {

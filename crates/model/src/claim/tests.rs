@@ -1,24 +1,24 @@
 use super::*;
 
 /// Chance for simulations, with a fixed seed.
-struct Dice(Random);
+pub(super) struct Dice(pub(super) Random);
 
 impl Dice {
-    fn new(seed: u64) -> Dice {
+    pub(super) fn new(seed: u64) -> Dice {
         Dice(Random::new(seed, 7))
     }
 
-    fn normal(&mut self) -> f64 {
+    pub(super) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.0.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.0.unit()).cos()
     }
 
-    fn exponential(&mut self) -> f64 {
+    pub(super) fn exponential(&mut self) -> f64 {
         -(1.0 - self.0.unit()).ln()
     }
 
     /// Student's t with 2 degrees: no variance.
-    fn heavy(&mut self) -> f64 {
+    pub(super) fn heavy(&mut self) -> f64 {
         self.normal() / self.exponential().sqrt()
     }
 

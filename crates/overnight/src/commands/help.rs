@@ -8,7 +8,7 @@ use crate::ui;
 
 /// What `--help` leaves out, by what a person wants to do.
 const MORE: &[(&str, &[&str])] = &[
-    ("Trust", &["review", "compare", "verify", "explain"]),
+    ("Trust", &["review", "compare", "audit", "verify", "explain"]),
     ("A study that goes on", &["rebase", "import", "export"]),
     ("The program itself", &["completions", "man", "help"]),
 ];

@@ -2,6 +2,7 @@
 
 mod attacks;
 pub(crate) mod attempt;
+pub(crate) mod audit;
 pub(crate) mod bare;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -23,6 +24,7 @@ pub(crate) mod show;
 mod sink;
 mod standing;
 pub(crate) mod status;
+mod trials;
 pub(crate) mod verify;
 
 use overnight_engine::ledger::Reader;

@@ -35,7 +35,8 @@ fn a_verdict_is_explained_with_what_to_do() {
     ");
     insta::assert_snapshot!(repo.ok(&["explain", "3"]), @"
     exit code 3 · refused: the sandbox is weaker than `sandbox.min`, another engine runs the study,
-    a file differs from its commit, the branch was moved
+    a file differs from its commit, the branch was moved; of `audit`: the branch that was asked for
+    was not made
     --- exit code 0
     ");
     repo.ok(&["explain", "Separated"]).says("without candidate code");
@@ -80,6 +81,7 @@ fn help_more_lists_what_help_leaves_out() {
     Trust:
       review       What waits for your word: keep or discard an experiment whose number was not believed
       compare      Is B really better than A? Two commits or the working tree, run in turns; needs no study
+      audit        Which commits of a branch carry its gain? Each is left out in turn; needs no study
       verify       Prove that ledger, projections, contents and git agree
       explain      What a verdict means, and what to do
 

@@ -7,6 +7,7 @@ mod support;
 
 mod agent;
 mod attacks;
+mod audit;
 mod bare;
 mod check;
 mod compare;

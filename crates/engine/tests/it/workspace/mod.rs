@@ -4,5 +4,6 @@ mod checkout;
 mod common;
 mod copy;
 mod keep;
+mod line;
 mod refusals;
 mod syncs;

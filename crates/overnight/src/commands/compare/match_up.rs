@@ -1,20 +1,18 @@
 //! Pairs of trials, one of each side, until the claim is settled.
 
 use overnight_engine::process::Keeper;
-use overnight_engine::rehearse::{Bench, RehearseError};
+use overnight_engine::rehearse::Bench;
 use overnight_engine::sandbox::Found;
 use overnight_model::claim::{Draw, draw};
 use overnight_model::{Score, Seed, State, Study};
 
-use super::report::{Broken, End, PairRow, Report};
-use super::screen::{self, Screen};
+use super::report::{End, PairRow, Report};
+use super::screen;
 use super::sides::{Side, Sides};
 use crate::commands::interrupt::Interrupt;
-use crate::error::{CliError, Exit};
+use crate::commands::trials::{self, Broken, FAILURES, Screen, Trouble};
+use crate::error::CliError;
 use crate::ui;
-
-/// A side that gives no number this often does not run. Once may be the machine.
-const FAILURES: u32 = 2;
 
 /// Why it does not go on.
 pub(super) enum Halt {
@@ -51,11 +49,8 @@ impl MatchUp {
     ) -> Result<MatchUp, Halt> {
         let Sides { a, b, tree_of_a, tree_of_b, .. } = sides;
         let open = |label: &str, tree| {
-            screen.live.now(&format!("laying out the sandbox of {label}"));
-            let say = |text: &str| screen.live.now(&ui::printable(text));
-            let bench = Bench::open(tree, keeper.clone(), found, &say).map_err(|error| halt(&interrupt, error))?;
-            interrupt.kills(bench.stopper());
-            Ok(bench)
+            let what = format!("the sandbox of {label}");
+            trials::open(tree, &keeper, found, &interrupt, screen, &what)
         };
         let bench_of_a = tree_of_a.map(|tree| open("A", tree)).transpose()?;
         let bench_of_b = open("B", tree_of_b)?;
@@ -129,39 +124,18 @@ impl MatchUp {
             _ => &mut self.bench_of_b,
         };
         screen.live.now(&format!("pair {}: {} ({})", number + 1, runner.side.label, ui::printable(&runner.side.name)));
-        let done = bench.trial(&runner.side.surface, seed).map_err(|error| halt(&self.interrupt, error))?;
-        let broken = runner.study.broken(&done.measurement);
-        let broken = broken.or_else(|| runner.study.missing_number(&done.measurement));
-        match (broken, done.measurement.metric) {
-            (None, Some(score)) => {
-                runner.has_run = true;
-                Ok(Ok(score))
-            }
-            (broken, _) => {
-                let why = broken.map_or_else(|| "gave no number".to_owned(), |(_, reason)| reason.to_string());
-                let output = done.scorer_output.filter(|said| !said.trim().is_empty()).unwrap_or(done.output);
-                Ok(Err(Broken { what: format!("gave no number: {why}"), output, hint: done.hint }))
-            }
-        }
+        let done = bench.trial(&runner.side.surface, seed).map_err(|error| trials::trouble(&self.interrupt, error))?;
+        let number = trials::number(&runner.study, done);
+        runner.has_run |= number.is_ok();
+        Ok(number)
     }
 }
 
-fn halt(interrupt: &Interrupt, error: RehearseError) -> Halt {
-    // A keeper that was ended for a person's sake is no fault.
-    if interrupt.is_asked() {
-        return Halt::Interrupted;
-    }
-    match error {
-        RehearseError::Interrupted => Halt::Interrupted,
-        RehearseError::SetUp(error) => Halt::Error(error.into()),
-        RehearseError::Fault(fault) => Halt::Error(fault.into()),
-        RehearseError::Inputs(_) => {
-            let message = "could not look at an input";
-            Halt::Error(CliError::usage(message).cause(&error).hint("see `inputs` in [evaluate]"))
-        }
-        RehearseError::Lost { .. } => {
-            let error = CliError::new(Exit::Fault, error.to_string());
-            Halt::Error(error.hint("`overnight check --machine` says what works on this machine"))
+impl From<Trouble> for Halt {
+    fn from(trouble: Trouble) -> Halt {
+        match trouble {
+            Trouble::Interrupted => Halt::Interrupted,
+            Trouble::Error(error) => Halt::Error(error),
         }
     }
 }

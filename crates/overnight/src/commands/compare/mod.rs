@@ -12,14 +12,14 @@ use overnight_engine::rehearse::fresh_seed;
 use overnight_model::claim::PAIRS;
 use overnight_model::spec::Tier;
 
-use crate::args::{Place, tier};
+use crate::args::{Place, margin, tier};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, Live};
 
 use super::interrupt::Interrupt;
+use super::trials::{self, Screen};
 use match_up::{Halt, MatchUp};
 use report::{End, Report};
-use screen::Screen;
 use sides::Sides;
 
 const CODES: &str = "\
@@ -66,7 +66,7 @@ pub(crate) fn compare(place: &Place, args: &Compare) -> Outcome<Exit> {
     let screen = Screen { live: Live::new(!args.json), is_quiet: args.json };
     let seed = args.seed.map_or_else(fresh_seed, Ok)?;
     let sides = Sides::find(&site, args)?;
-    let found = sides.machine(&keeper, args.sandbox)?;
+    let found = trials::machine(&sides.tree_of_b, &keeper, args.sandbox)?;
     let mut report = Report::new(&sides, args, seed, found.tier);
     screen.lines(&screen::head(&report, &sides));
     let end = match MatchUp::open(sides, keeper, &found, interrupt, &screen) {
@@ -84,9 +84,4 @@ pub(crate) fn compare(place: &Place, args: &Compare) -> Outcome<Exit> {
     }
     screen.lines(&screen::result(&report, &end));
     Ok(end.exit())
-}
-
-fn margin(text: &str) -> Result<f64, String> {
-    let margin = text.parse::<f64>().ok().filter(|margin| margin.is_finite() && *margin >= 0.0);
-    margin.ok_or_else(|| "a margin is a number from 0".to_owned())
 }

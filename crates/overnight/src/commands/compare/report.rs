@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Compare;
 use super::sides::{Side, Sides};
+use crate::commands::trials::Broken;
 use crate::error::Exit;
 
 /// One pair that was measured.
@@ -23,13 +24,6 @@ pub(super) enum End {
     BrokenA(Broken),
     BrokenB(Broken),
     Interrupted,
-}
-
-/// A trial that gave no number.
-pub(super) struct Broken {
-    pub(super) what: String,
-    pub(super) output: String,
-    pub(super) hint: Option<String>,
 }
 
 /// A side as it is shown.

@@ -4,29 +4,13 @@ use overnight_model::Millis;
 use overnight_model::claim::{Decision, FEWEST_PAIRS, Standing};
 use overnight_model::units::short_number;
 
-use super::report::{Broken, End, Named, Report};
+use super::report::{End, Named, Report};
 use super::sides::Sides;
-use crate::ui::{Live, printable};
+use crate::commands::trials::{broken_lines, interval};
 use crate::views::term;
 
-/// More of an output than anyone reads here.
-const OUTPUT_LINES: usize = 5;
 /// Beyond this the odds say nothing more.
 const MOST_ODDS: f64 = 1e6;
-
-/// Where lines go: to people, unless data was asked for.
-pub(super) struct Screen {
-    pub(super) live: Live,
-    pub(super) is_quiet: bool,
-}
-
-impl Screen {
-    pub(super) fn lines(&self, lines: &[String]) {
-        if !self.is_quiet {
-            lines.iter().for_each(|line| self.live.data(&printable(line)));
-        }
-    }
-}
 
 /// What is about to be done.
 pub(super) fn head(report: &Report, sides: &Sides) -> Vec<String> {
@@ -134,17 +118,6 @@ fn sentence(decision: Decision, known: &Standing, margin: f64) -> String {
     }
 }
 
-fn interval(known: &Standing) -> String {
-    let shown = match (known.low, known.high) {
-        _ if known.is_deterministic => return String::new(),
-        (Some(low), Some(high)) => format!("{} to {}", term::signed(low), term::signed(high)),
-        (None, None) => "unknown".to_owned(),
-        (Some(low), None) => format!("{} or more", term::signed(low)),
-        (None, Some(high)) => format!("{} or less", term::signed(high)),
-    };
-    format!(", 95 % interval {shown}")
-}
-
 fn odds(known: &Standing) -> String {
     match known.odds {
         _ if known.is_deterministic => ": the same number each time, with as many seeds".to_owned(),
@@ -160,12 +133,4 @@ fn named(side: &Named) -> String {
         Some(commit) if commit.0.starts_with(&side.name) => commit.short().to_owned(),
         Some(commit) => format!("{}, {}", side.name, commit.short()),
     }
-}
-
-fn broken_lines(broken: &Broken) -> Vec<String> {
-    let said: Vec<&str> = broken.output.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = said[said.len().saturating_sub(OUTPUT_LINES)..].iter();
-    let mut lines: Vec<String> = last.map(|line| format!("  | {line}")).collect();
-    lines.extend(broken.hint.iter().map(|hint| format!("hint: {hint}")));
-    lines
 }

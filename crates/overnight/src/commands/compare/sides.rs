@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use overnight_engine::load::Site;
-use overnight_engine::process::Keeper;
 use overnight_engine::rehearse::{Revision, Subject};
-use overnight_engine::sandbox::Found;
 use overnight_model::CommitId;
 use overnight_model::proposal::Contents;
-use overnight_model::spec::{Spec, Tier};
+use overnight_model::spec::Spec;
 
 use super::Compare;
-use crate::error::{CliError, Exit, Outcome};
+use crate::commands::trials::not_fitting;
+use crate::error::{CliError, Outcome};
 
 /// One of the two.
 pub(super) struct Side {
@@ -41,7 +40,7 @@ impl Sides {
     pub(super) fn find(site: &Site, args: &Compare) -> Outcome<Sides> {
         let (a, b) = (Revision::find(site, &args.a)?, Revision::find(site, &args.b)?);
         let subject = |label: &str, name: &str, revision: Revision| {
-            revision.subject(site).map_err(|error| not_fitting(error.into(), label, name))
+            revision.subject(site).map_err(|error| not_fitting(error.into(), &format!("{label}, which is `{name}`")))
         };
         let (tree_of_a, tree_of_b) = (subject("A", &args.a, a)?, subject("B", &args.b, b)?);
         let differences = tree_of_b.locked_differences(&tree_of_a)?;
@@ -64,29 +63,4 @@ impl Sides {
         a.spec = b.spec.clone();
         Ok(Sides { study, a, b, tree_of_a: None, tree_of_b, differences })
     }
-
-    /// What this machine enforces; refused where a person asked for more.
-    pub(super) fn machine(&self, keeper: &Keeper, wanted: Option<Tier>) -> Outcome<Found> {
-        let found = self.tree_of_b.find(keeper, wanted);
-        match wanted.filter(|wanted| found.tier < *wanted) {
-            None => Ok(found),
-            Some(wanted) => {
-                let name = found.tier.name();
-                let message = format!("this machine gives the sandbox `{name}`, not `{}`", wanted.name());
-                let mut error = CliError::new(Exit::Refused, message);
-                error.causes.extend(found.reasons);
-                Err(error.hint(format!("leave out --sandbox, or accept it: --sandbox {name}")))
-            }
-        }
-    }
-}
-
-/// A problem of the triplet may be one of an old commit that it was not written for.
-fn not_fitting(mut error: CliError, label: &str, name: &str) -> CliError {
-    let note = format!("the triplet of the working tree was held against {label}, which is `{name}`");
-    match &mut error.rendered {
-        Some(rendered) => *rendered = format!("{}\nnote: {note}", rendered.trim_end()),
-        None => error.causes.push(note),
-    }
-    error
 }

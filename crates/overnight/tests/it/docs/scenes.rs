@@ -21,6 +21,7 @@ pub(super) fn scene(name: &str) -> Option<Repo> {
         "separated" => separated(),
         "compare" => compare(),
         "compare-noisy" => compare_noisy(),
+        "audit" => audit(),
         "imported" => with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN), ("results.tsv", RESULTS)]),
         DEMO => with(&[]),
         "agent" => with(&[("overnight.toml", AGENT_TRIPLET), ("train.py", TRAIN), ("propose.py", PROPOSE)]),
@@ -55,6 +56,25 @@ fn compare() -> Repo {
 fn compare_noisy() -> Repo {
     let repo = with(&[("overnight.toml", NOISY_TRIPLET), ("knob.py", "x = 8\n"), ("score.py", NOISY_APART)]);
     repo.write("knob.py", "x = 7\n").commit("seven");
+    repo
+}
+
+/// A night by another tool: eight keeps on the tag `start`, of which three hold.
+fn audit() -> Repo {
+    let repo = with(&[("overnight.toml", AUDIT_TRIPLET), ("settings.py", AUDIT_SETTINGS), ("train.sh", AUDIT_TRAIN)]);
+    repo.git(&["tag", "start"]);
+    let set = |from: &str, to: &str, message: &str| {
+        repo.write("settings.py", &repo.read("settings.py").replace(from, to)).commit(message);
+    };
+    set("rate = 10", "rate = 20", "double the rate");
+    set("warmup = 0", "warmup = 50", "warm up for 50 steps");
+    set("layers = 4", "layers = 6", "six layers");
+    set("decay = 0", "decay = 1", "a little decay");
+    set("clip = 0", "clip = 1", "clip gradients");
+    set("rate = 20", "rate = 22", "a bit more rate");
+    repo.write("notes.md", "Warm-up looks promising.\n").commit("notes");
+    set("width = 64", "width = 96", "wider");
+    set("decay = 1", "decay = 2", "a little more decay");
     repo
 }
 
@@ -149,6 +169,25 @@ import random
 from knob import x
 
 print(f"loss: {(x - 3) ** 2 + random.Random(int(os.environ['OVERNIGHT_SEED']) * 10 + x).gauss(0, 0.3):.4f}")
+"#;
+
+const AUDIT_TRIPLET: &str = r#"surface = "settings.py"
+metric  = { name = "loss", goal = "min" }
+[evaluate]
+run     = "sh train.sh"
+budget  = "5m"
+"#;
+
+const AUDIT_SETTINGS: &str = "rate = 10\nwarmup = 0\nlayers = 4\ndecay = 0\nclip = 0\nwidth = 64\n";
+
+/// Stands in for a training: its loss, and noise that is another for each seed and for each change.
+const AUDIT_TRAIN: &str = r#"hash=$( (cat settings.py; echo $OVERNIGHT_SEED) | md5sum | cut -c1-6)
+awk -v noise=$((0x$hash % 21)) '
+    $1 == "rate" && $3 >= 20 { loss -= 30 }
+    $1 == "layers" && $3 >= 6 { loss -= 25 }
+    $1 == "clip" && $3 > 0 { loss += 24 }
+    $1 == "width" && $3 >= 96 { loss -= 22 }
+    END { printf "loss: %.3f\n", 1.5 + (loss + noise) / 1000 }' settings.py
 "#;
 
 const SEPARATED_TRIPLET: &str = r#"surface = "train.py"
