@@ -25,7 +25,7 @@ const GOOD: [f64; 4] = [0.01, 0.04, 0.12, 0.28];
 const HARMFUL: [f64; 2] = [0.25, 0.55];
 /// How much less likely, as an exponent, each step to more and to larger good edits is: who begins by believing in
 /// plenty keeps noise until it learns better.
-const DOUBT: (f64, f64) = (0.7, 0.1);
+const DOUBT: (f64, f64) = (0.5, 0.1);
 
 /// The mixture of each hypothesis, and how likely each is at first.
 pub(super) struct Prior {

@@ -12,7 +12,7 @@ use crate::stats::{Confidence, Tally, student_t};
 use crate::units::{Millis, Timestamp};
 
 /// After so many trials of others the champion is measured once more; sooner while little is known of it.
-const WATCH: [u32; 5] = [6, 6, 12, 12, 25];
+const WATCH: [u32; 5] = [8, 8, 16, 32, 40];
 /// The most of a night that goes into its own measurement, and how many pairs are worth the while.
 const CLOSING_SHARE: f64 = 0.06;
 const FEWEST_PAIRS: u32 = 2;
@@ -115,7 +115,7 @@ impl Study {
 
     /// The more a trial is worth elsewhere, the fewer: a pair more narrows the report by so much, and costs two trials.
     fn pairs_wanted(&self, mind: &Mind, ends: bool) -> u32 {
-        let worth = (0.354 * mind.noise() / mind.price().max(f64::MIN_POSITIVE)).powf(2.0 / 3.0);
+        let worth = (0.21 * mind.noise() / mind.price().max(f64::MIN_POSITIVE)).powf(2.0 / 3.0);
         let spent = self.state.run.as_ref().map_or(0, |run| run.trials) as f64;
         let night = if ends { spent } else { self.night_trials().unwrap_or(0.0) };
         let most = (CLOSING_SHARE * night / 2.0).floor();

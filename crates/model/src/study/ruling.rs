@@ -28,15 +28,16 @@ struct Demands {
     bar: f64,
     /// How dear a trial is.
     price: f64,
-    /// How likely it has to be better.
+    /// How likely it has to be better by that much, and whether it gets trials until that is known.
     sure: f64,
+    insists: bool,
 }
 
 fn demands(mode: Mode) -> Demands {
     match mode {
-        Mode::Explore => Demands { bar: 0.0, price: 1.5, sure: 0.0 },
-        Mode::Balanced => Demands { bar: 0.03, price: 1.0, sure: 0.0 },
-        Mode::Strict => Demands { bar: 0.03, price: 0.5, sure: 0.95 },
+        Mode::Explore => Demands { bar: 0.0, price: 1.5, sure: 0.0, insists: false },
+        Mode::Balanced => Demands { bar: 0.03, price: 0.75, sure: 0.0, insists: false },
+        Mode::Strict => Demands { bar: 0.03, price: 0.5, sure: 0.95, insists: true },
     }
 }
 
@@ -101,13 +102,13 @@ impl Study {
         }
         let bar = self.bar(mind);
         let Some(opinion) = mind.opinion(experiment.id, bar) else { return Need::Trial(Purpose::Screen) };
-        let Demands { price, sure, .. } = demands(self.spec.judge.mode);
+        let Demands { price, sure, insists, .. } = demands(self.spec.judge.mode);
         let trials = experiment.trials.len() as u32;
         let (spent, most) = (trials + experiment.aided, self.most_trials());
         let frozen = self.state.is_frozen(experiment);
         let sure = if frozen { sure.max(SURE_OF_FROZEN) } else { sure };
         let pays = |worth: f64| worth > price * opinion.price;
-        let undecided = opinion.expected > bar && opinion.chance < sure;
+        let undecided = insists && opinion.expected > bar && opinion.chance < sure;
         let side = match (opinion.of_candidate, CHAMPION_SERVES * opinion.of_champion) {
             _ if spent >= most => None,
             (_, champion) if frozen => pays(champion).then_some(Side::Champion),
