@@ -14,6 +14,9 @@ const CHAMPION_SERVES: f64 = 1.25;
 /// The most trials of one candidate and for its sake, however long the night; and the fewest that it may have.
 const MOST_TRIALS: f64 = 24.0;
 const FEWEST_TRIALS: f64 = 4.0;
+/// It is kept after a single trial only where it is this sure: a second one is never worth less than what a person thinks
+/// of a judge that trusts one lucky run.
+const SURE_AT_ONCE: f64 = 0.9;
 /// What has fixed its luck has to be this likely to be better: it was one look, and there cannot be another.
 const SURE_OF_FROZEN: f64 = 0.9;
 /// A keep this unlikely to be better is taken back, and no sooner.
@@ -108,7 +111,8 @@ impl Study {
         let frozen = self.state.is_frozen(experiment);
         let sure = if frozen { sure.max(SURE_OF_FROZEN) } else { sure };
         let pays = |worth: f64| worth > price * opinion.price;
-        let undecided = insists && opinion.expected > bar && opinion.chance < sure;
+        let hasty = experiment.scores().len() == 1 && opinion.chance < SURE_AT_ONCE && !frozen;
+        let undecided = opinion.expected > bar && (hasty || insists && opinion.chance < sure);
         let side = match (opinion.of_candidate, CHAMPION_SERVES * opinion.of_champion) {
             _ if spent >= most => None,
             (_, champion) if frozen => pays(champion).then_some(Side::Champion),

@@ -137,7 +137,8 @@ impl Study {
     fn next_verdict(&self) -> Option<Step> {
         self.in_scope().find_map(|experiment| match self.need(experiment) {
             Need::Verdict(judged) => Some(Step::Judge(judged)),
-            Need::Restack => Some(Step::Restack { experiment: experiment.id }),
+            // What was not begun is put on the champion of the moment at which it is.
+            Need::Restack if experiment.has_begun() => Some(Step::Restack { experiment: experiment.id }),
             _ => None,
         })
     }
@@ -160,7 +161,8 @@ impl Study {
                 let command = self.guard_command(guard);
                 Some(Step::RunGuard { experiment: experiment.id, guard, command, on, slot })
             }
-            Need::Agent | Need::Patience | Need::Restack | Need::Verdict(_) => None,
+            Need::Restack => Some(Step::Restack { experiment: experiment.id }),
+            Need::Agent | Need::Patience | Need::Verdict(_) => None,
         };
         if !self.state.calibrated() {
             let open = |id: ExperimentId| self.in_scope().find(|open| open.id == id).and_then(evaluate);

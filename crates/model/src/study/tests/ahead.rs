@@ -119,6 +119,7 @@ fn a_proposal_that_waited_is_judged_against_the_champion_of_its_trial() {
     driver.trial(0.5);
     driver.verdict();
     driver.advance();
+    assert_eq!(driver.restack("better and not as good"), early);
     let started = driver.start_trial();
     assert_eq!(started.1, early);
     driver.finish(started, measured(Some(0.75)));
@@ -126,18 +127,20 @@ fn a_proposal_that_waited_is_judged_against_the_champion_of_its_trial() {
 }
 
 #[test]
-fn a_proposal_that_waits_does_not_keep_a_new_champion_from_being_measured_again() {
+fn a_proposal_that_waits_does_not_keep_the_champion_from_being_watched() {
     let mut driver = Driver::calibrated(with(|spec| spec.agent.ahead = 1), [1.0, 1.01, 0.99]);
-    let better = driver.propose("better");
-    let screen = driver.start_trial();
-    driver.propose("next");
-    driver.finish(screen, measured(Some(0.5)));
-    driver.trial(0.5);
-    driver.trial(0.5);
-    driver.verdict();
-    driver.advance();
-    let (_, experiment, purpose) = driver.start_trial();
-    assert_eq!((experiment, purpose), (better, Purpose::Remeasure));
+    driver.propose("worse 0");
+    for index in 1..40 {
+        let started = driver.start_trial();
+        if started.2 == Purpose::Sentinel {
+            assert_eq!(started.1, ExperimentId::BASELINE);
+            return;
+        }
+        driver.propose(&format!("worse {index}"));
+        driver.finish(started, measured(Some(1.5)));
+        assert_eq!(driver.verdict().0, Verdict::Discarded);
+    }
+    panic!("nobody looked at the champion");
 }
 
 #[test]

@@ -89,6 +89,26 @@ fn measured(metric: Option<f64>) -> Measurement {
     }
 }
 
+fn proposal(experiment: ExperimentId, parent: CommitId, text: &str, form: Option<&str>) -> Proposed {
+    let surface = surface(text);
+    Proposed {
+        experiment,
+        agent: "command".into(),
+        parent,
+        commit: CommitId(format!("proposal of {text}")),
+        commit_time: 0,
+        description: text.into(),
+        content: content_id(&surface),
+        surface,
+        form: form.map(|form| ContentId(form.into())),
+        tokens: form.map(|_| 3),
+        reseeds: false,
+        edits: Vec::new(),
+        took: Millis(0),
+        output: None,
+    }
+}
+
 impl Driver {
     const LOOP: Scope = Scope::Loop { experiments: None };
 
@@ -124,7 +144,10 @@ impl Driver {
     fn calibrated(spec: Spec, scores: [f64; 3]) -> Driver {
         let mut driver = Driver::new(spec);
         for value in scores {
-            assert_eq!(driver.trial(value), Purpose::Baseline);
+            // Two unequal ones are enough.
+            if matches!(driver.next(), Some(Step::StartTrial { purpose: Purpose::Baseline, .. })) {
+                driver.trial(value);
+            }
         }
         while matches!(driver.next(), Some(Step::RunGuard { .. })) {
             driver.guard(0);
@@ -206,24 +229,9 @@ impl Driver {
 
     /// The same, with what the surface is, layout and comments aside.
     fn proposed_as(&mut self, experiment: ExperimentId, text: &str, form: Option<&str>) {
-        let surface = surface(text);
         let asked = self.study.state().find(experiment).and_then(|asked| asked.parent.clone());
-        self.happen(What::Proposed(Proposed {
-            experiment,
-            agent: "command".into(),
-            parent: asked.unwrap_or(CommitId("base".into())),
-            commit: CommitId(format!("proposal of {text}")),
-            commit_time: 0,
-            description: text.into(),
-            content: content_id(&surface),
-            surface,
-            form: form.map(|form| ContentId(form.into())),
-            tokens: form.map(|_| 3),
-            reseeds: false,
-            edits: Vec::new(),
-            took: Millis(0),
-            output: None,
-        }));
+        let parent = asked.unwrap_or(CommitId("base".into()));
+        self.happen(What::Proposed(proposal(experiment, parent, text, form)));
     }
 
     fn fails(&mut self, failure: AttemptFailure) -> (Verdict, Reason) {
@@ -250,7 +258,41 @@ impl Driver {
         let Step::AdvanceBranch { experiment } = self.step() else { panic!("no keep") };
         let from = self.study.state().champion().and_then(|champion| champion.commit.clone());
         let to = CommitId(format!("commit of {experiment}"));
-        self.happen(What::BranchAdvanced { experiment, from, to });
+        self.happen(What::BranchAdvanced { experiment, from, to, retracted: self.study.state().retreating });
+    }
+
+    /// The next step puts a proposal on the present champion, where its surface is this.
+    fn restack(&mut self, text: &str) -> ExperimentId {
+        let Step::Restack { experiment } = self.step() else { panic!("nothing to restack") };
+        let champion = self.study.state().champion().and_then(|champion| champion.commit.clone()).unwrap();
+        self.happen(What::Restacked(proposal(experiment, champion, text, None)));
+        experiment
+    }
+
+    /// Plays trials of these scores, each side's over and over, until there is a verdict; how many there were of each.
+    fn settle(&mut self, candidate: &[f64], champion: &[f64]) -> (Verdict, Reason, (usize, usize)) {
+        let mut spent = (0, 0);
+        loop {
+            match self.step() {
+                Step::StartTrial { trial, experiment, purpose, .. } => {
+                    let is_champion = self.study.state().champion == Some(experiment);
+                    let (scores, spent) = if is_champion { (champion, &mut spent.1) } else { (candidate, &mut spent.0) };
+                    let value = scores[*spent % scores.len()];
+                    *spent += 1;
+                    self.finish((trial, experiment, purpose), measured(Some(value)));
+                }
+                Step::Judge(Judged { verdict, reason, .. }) => return (verdict, reason, spent),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// The champion is measured once more, out of turn.
+    fn look(&mut self, purpose: Purpose, value: f64) {
+        let (trial, experiment) = (TrialId(self.study.state().next_trial), self.study.state().champion.unwrap());
+        let (slot, seed, aid) = (Slot(0), crate::id::Seed(trial.0 as u32), None);
+        self.happen(What::TrialStarted { trial, experiment, purpose, seed, slot, aid });
+        self.finish((trial, experiment, purpose), measured(Some(value)));
     }
 
     fn stopped(&mut self) -> StopReason {

@@ -77,7 +77,8 @@ fn nothing_is_compared_across_segments() {
     assert_eq!(driver.verdict().0, Verdict::Kept);
     driver.advance();
     let noise = driver.study.state().summary().unwrap().noise;
-    assert_eq!((noise.sd, noise.trials), (Some(1.0), 6));
+    let sd = noise.sd.unwrap();
+    assert!((0.5..3.0).contains(&sd) && noise.trials == 6, "{noise:?}");
     driver.propose("base");
     assert_eq!(driver.verdict().0, Verdict::Duplicate);
 }
