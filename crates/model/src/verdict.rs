@@ -261,6 +261,7 @@ impl fmt::Display for Reason {
         match self {
             Reason::Measured { trials: 1 } => write!(f, "measured once"),
             Reason::Measured { trials } => write!(f, "measured {trials} times"),
+            Reason::Better { gain, bound, trials: 1 } if *bound == 0.0 => write!(f, "better by {}", n(gain)),
             Reason::Better { gain, bound, .. } if *bound == 0.0 => {
                 write!(f, "better by {}, twice the same", n(gain))
             }

@@ -159,7 +159,9 @@ impl State {
             return Some(Estimate { gain, low: Some(gain), high: Some(gain) });
         };
         let closing = &self.judging.closing;
-        if let (Some(from), Some(to)) = (closing.baseline.mean(), closing.champion.mean()) {
+        // What has fixed its luck was chosen for it, and gives it again whenever it is measured.
+        if !self.is_frozen(champion)
+            && let (Some(from), Some(to)) = (closing.baseline.mean(), closing.champion.mean()) {
             let variance = self.variance_of(mind, baseline, &closing.baseline)
                 + self.variance_of(mind, champion, &closing.champion);
             return Some(interval(to - from, variance, self.repeats()));
@@ -187,7 +189,8 @@ impl State {
                 continue;
             }
             let fair = self.fair(kept);
-            if let (Some(to), Some(from)) = (fair.mean(), self.fair(baseline).mean()) {
+            if !self.is_frozen(kept)
+                && let (Some(to), Some(from)) = (fair.mean(), self.fair(baseline).mean()) {
                 let apart = kept.trials.last().zip(baseline.trials.last());
                 let apart = apart.map_or(0.0, |(a, b)| (a.id.0 as f64 - b.id.0 as f64).abs());
                 gain += to - from;

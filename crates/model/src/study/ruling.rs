@@ -14,6 +14,8 @@ const CHAMPION_SERVES: f64 = 1.25;
 /// The most trials of one candidate and for its sake, however long the night; and the fewest that it may have.
 const MOST_TRIALS: f64 = 24.0;
 const FEWEST_TRIALS: f64 = 4.0;
+/// So many commits have to give their number twice before one trial decides.
+const EQUAL_TWICE: usize = 4;
 /// It is kept after a single trial only where it is this sure: a second one is never worth less than what a person thinks
 /// of a judge that trusts one lucky run.
 const SURE_AT_ONCE: f64 = 0.9;
@@ -176,7 +178,7 @@ impl Study {
             (tokens < before && is_equal).then_some(Reason::Simpler { gain, tokens, before })
         };
         let reason = match gain {
-            gain if gain > 0.0 && gain >= asked => Reason::Better { gain, bound: 0.0, trials: 2 },
+            gain if gain > 0.0 && gain >= asked => Reason::Better { gain, bound: 0.0, trials: experiment.trials.len() as u32 },
             gain => match simpler() {
                 Some(reason) => reason,
                 None => {
@@ -188,8 +190,10 @@ impl Study {
                 }
             },
         };
+        // Chance that spares the baseline may still be in what candidates do, until several of them were equal twice.
+        let equal_twice = self.state.standing().filter(|standing| standing.scores().len() > 1).count();
         match experiment.scores().len() {
-            1 => Need::Trial(Purpose::Confirm),
+            1 if equal_twice < EQUAL_TWICE => Need::Trial(Purpose::Confirm),
             _ => self.keep_need_of(experiment, judged(experiment, Verdict::Kept, reason, Some(estimate))),
         }
     }

@@ -31,6 +31,9 @@ fn a_gain_of_many_sd_needs_no_ceremony_and_a_hopeless_one_no_second_look() {
 #[test]
 fn a_close_one_gets_more_trials_and_its_gain_is_shrunk() {
     let mut driver = Driver::calibrated(spec(), [1.0, 1.01, 0.99]);
+    for value in [0.985, 1.0, 1.01, 0.99, 1.015, 0.995] {
+        driver.look(Purpose::Sentinel, value);
+    }
     driver.propose("a little better");
     let mut opinion = None;
     let (mut own, mut champion) = (0, 0);
@@ -39,9 +42,9 @@ fn a_close_one_gets_more_trials_and_its_gain_is_shrunk() {
             Step::StartTrial { trial, experiment, purpose, aid, .. } => {
                 let is_champion = experiment == ExperimentId::BASELINE;
                 assert_eq!(is_champion, aid == Some(ExperimentId(1)), "{purpose:?}");
-                let off = if (own + champion) % 2 == 0 { 0.01 } else { -0.01 };
+                let off = if (own + champion) % 2 == 0 { -0.01 } else { 0.01 };
                 *(if is_champion { &mut champion } else { &mut own }) += 1;
-                let value = off + if is_champion { 1.0 } else { 0.965 };
+                let value = off + if is_champion { 1.0 } else { 0.975 };
                 driver.finish((trial, experiment, purpose), measured(Some(value)));
             }
             Step::Judge(judged) => opinion = judged.opinion,
