@@ -242,6 +242,10 @@ pub enum Reason {
     Moved {
         gain: Option<f64>,
     },
+    /// It gives one number with every seed, where the metric never does: it may be better, or have picked its luck.
+    FixedLuck {
+        gain: f64,
+    },
     /// Its repeats do not bear out what it was kept for.
     NotReplicated {
         gain: f64,
@@ -333,6 +337,10 @@ impl fmt::Display for Reason {
             }
             Reason::Moved { gain: None } => {
                 write!(f, "made for a champion that has moved on; it does not merge with the new one")
+            }
+            Reason::FixedLuck { gain } => {
+                let gain = n(gain);
+                write!(f, "the same number with every seed: a gain of {gain} cannot be told from luck that was fixed")
             }
             Reason::NotReplicated { gain, chance } => {
                 let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, n(&gain.abs()));

@@ -16,11 +16,13 @@ const MOST_TRIALS: f64 = 24.0;
 const FEWEST_TRIALS: f64 = 4.0;
 /// So many commits have to give their number twice before one trial decides.
 const EQUAL_TWICE: usize = 4;
-/// It is kept after a single trial only where it is this sure: a second one is never worth less than what a person thinks
-/// of a judge that trusts one lucky run.
+/// It is kept after a single trial only where it is this sure, as long as the champion was not looked at so many times,
+/// or a trial is worth less than this elsewhere, in sd: where good edits are rare or small, what looks good once seldom is.
 const SURE_AT_ONCE: f64 = 0.9;
+const KNOWN: u32 = 3;
+const CHEAP: f64 = 0.1;
 /// What has fixed its luck has to be this likely to be better: it was one look, and there cannot be another.
-const SURE_OF_FROZEN: f64 = 0.9;
+const SURE_OF_FROZEN: f64 = 0.99;
 /// A keep this unlikely to be better is taken back, and no sooner.
 const RETRACT_BELOW: f64 = 0.15;
 /// How sure it has to be that what is simpler costs no more than the margin; and the margin, in sd of one trial.
@@ -66,11 +68,16 @@ impl Study {
         let before = self.state.judging.before?;
         let (kept, chance) = self.state.mind()?.second_thoughts()?;
         let is_shown = champion.fresh().iter().any(|trial| super::experiment::is_fair(trial.purpose));
-        if kept != champion.id || !is_shown || chance >= RETRACT_BELOW || self.state.find(before).is_none() {
+        let frozen = self.state.is_frozen(champion);
+        let least = if frozen { SURE_OF_FROZEN } else { RETRACT_BELOW };
+        if kept != champion.id || !is_shown || chance >= least || self.state.find(before).is_none() {
             return None;
         }
         let opinion = self.state.mind()?.opinion(kept, 0.0)?;
-        let reason = Reason::NotReplicated { gain: opinion.expected, chance };
+        let reason = match frozen {
+            true => Reason::FixedLuck { gain: opinion.expected },
+            false => Reason::NotReplicated { gain: opinion.expected, chance },
+        };
         Some(Retracted { experiment: kept, reason, estimate: opinion.estimate() })
     }
 
@@ -113,7 +120,8 @@ impl Study {
         let frozen = self.state.is_frozen(experiment);
         let sure = if frozen { sure.max(SURE_OF_FROZEN) } else { sure };
         let pays = |worth: f64| worth > price * opinion.price;
-        let hasty = experiment.scores().len() == 1 && opinion.chance < SURE_AT_ONCE && !frozen;
+        let is_poor = opinion.price < CHEAP * mind.noise() || self.state.judging.looks < KNOWN;
+        let hasty = experiment.scores().len() == 1 && opinion.chance < SURE_AT_ONCE && is_poor && !frozen;
         let undecided = opinion.expected > bar && (hasty || insists && opinion.chance < sure);
         let side = match (opinion.of_candidate, CHAMPION_SERVES * opinion.of_champion) {
             _ if spent >= most => None,
@@ -135,7 +143,10 @@ impl Study {
         if let Some(reason) = self.simpler(mind, experiment) {
             return self.keep_need(experiment, reason, Some(opinion));
         }
-        let reason = Reason::Unlikely { gain, chance, trials };
+        let reason = match frozen && gain > bar {
+            true => Reason::FixedLuck { gain },
+            false => Reason::Unlikely { gain, chance, trials },
+        };
         let judged = self.judged(experiment, Verdict::Discarded, reason, Some(opinion));
         Need::Verdict(judged)
     }
