@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::experiment::{Experiment, Trial};
+use super::experiment::{Experiment, Trial, is_fair};
 use super::state::State;
 use crate::event::Purpose;
 use crate::id::{ContentId, ExperimentId};
@@ -18,6 +18,8 @@ const RECENT: usize = 32;
 const CLOSE: f64 = 0.2;
 /// A score of the champion this unlikely by noise alone says that the machine is another one.
 const ALARM: f64 = 1e-4;
+/// So many looks at a champion before a further one may say that it was the machine.
+const SETTLED: usize = 3;
 /// How far the machine may have moved between two runs, in sd of one trial.
 const OVERNIGHT: f64 = 1.0;
 
@@ -296,9 +298,12 @@ impl State {
 
     /// A score of the champion: is it still the machine that it was?
     fn watch(&mut self, told: f64) {
+        // Until it was seen to hold, a champion that is not what it was kept for is a champion that does not hold.
+        let fair = |champion: &Experiment| champion.fresh().iter().filter(|trial| is_fair(trial.purpose)).count();
+        let is_settled = self.champion().is_some_and(|champion| fair(champion) > SETTLED);
         let Judging { mind: Some(mind), alarm, .. } = &mut self.judging else { return };
         match alarm {
-            None if mind.surprise(told) < ALARM => {
+            None if is_settled && mind.surprise(told) < ALARM => {
                 *alarm = Some(Alarm(vec![told]));
             }
             None => {

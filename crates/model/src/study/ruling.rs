@@ -16,11 +16,10 @@ const MOST_TRIALS: f64 = 24.0;
 const FEWEST_TRIALS: f64 = 4.0;
 /// So many commits have to give their number twice before one trial decides.
 const EQUAL_TWICE: usize = 4;
-/// It is kept after a single trial only where it is this sure, as long as the champion was not looked at so many times,
-/// or a trial is worth less than this elsewhere, in sd: where good edits are rare or small, what looks good once seldom is.
-const SURE_AT_ONCE: f64 = 0.9;
+/// As long as the champion was looked at fewer times than this, hardly anything is known of the noise, and one trial keeps
+/// only what is this sure.
 const KNOWN: u32 = 3;
-const CHEAP: f64 = 0.1;
+const SURE_AT_ONCE: f64 = 0.9;
 /// What has fixed its luck has to be this likely to be better: it was one look, and there cannot be another.
 const SURE_OF_FROZEN: f64 = 0.99;
 /// A keep this unlikely to be better is taken back, and no sooner.
@@ -120,8 +119,7 @@ impl Study {
         let frozen = self.state.is_frozen(experiment);
         let sure = if frozen { sure.max(SURE_OF_FROZEN) } else { sure };
         let pays = |worth: f64| worth > price * opinion.price;
-        let is_poor = opinion.price < CHEAP * mind.noise() || self.state.judging.looks < KNOWN;
-        let hasty = experiment.scores().len() == 1 && opinion.chance < SURE_AT_ONCE && is_poor && !frozen;
+        let hasty = self.state.judging.looks < KNOWN && experiment.scores().len() == 1 && opinion.chance < SURE_AT_ONCE;
         let undecided = opinion.expected > bar && (hasty || insists && opinion.chance < sure);
         let side = match (opinion.of_candidate, CHAMPION_SERVES * opinion.of_champion) {
             _ if spent >= most => None,

@@ -5,6 +5,7 @@ mod baseline;
 mod doubt;
 mod guards;
 mod interruptions;
+mod judge;
 mod limits;
 mod offers;
 mod rebase;
