@@ -23,7 +23,7 @@ const fn part(weight: f64, mean: f64, sd: f64) -> Part {
 
 /// More is better, here as everywhere in the judge.
 pub(super) const SHAPES: [Shape; 5] = [
-    Shape { parts: &[part(1.0, 0.0, 1.0)], as_good_as: 1.0, chance: 0.5 },
+    Shape { parts: &[part(1.0, 0.0, 1.0)], as_good_as: 1.0, chance: 0.42 },
     // Heavy tails: Student's t with three degrees of freedom.
     Shape {
         parts: &[part(0.577, 0.0, 0.475), part(0.40, 0.0, 1.05), part(0.023, 0.0, 3.6)],
@@ -39,7 +39,7 @@ pub(super) const SHAPES: [Shape; 5] = [
             part(0.049, -2.734, 1.886),
         ],
         as_good_as: 0.25,
-        chance: 0.12,
+        chance: 0.2,
     },
     // The same to better: a few lucky runs that mean nothing.
     Shape {

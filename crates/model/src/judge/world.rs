@@ -176,7 +176,7 @@ impl World {
     /// What the best rule would gain per trial in this study.
     pub(super) fn price(&self) -> f64 {
         let rate: f64 = self.hypotheses.iter().zip(&RATES).map(|(chance, rate)| chance * rate).sum();
-        self.sd * self.shape.as_good_as.sqrt() * rate
+        self.sd * rate
     }
 
     fn bank_mut(&mut self, id: ExperimentId) -> Option<&mut Bank> {

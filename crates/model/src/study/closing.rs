@@ -17,6 +17,8 @@ const WATCH: [u32; 5] = [8, 8, 16, 32, 40];
 const CLOSING_SHARE: f64 = 0.06;
 const FEWEST_PAIRS: u32 = 2;
 const MOST_PAIRS: u32 = 12;
+/// The luck that was fixed is expected to be that of the luckiest of about five, in sd of one trial.
+const LUCK: f64 = 1.16;
 /// How many trials the pooled noise counts for, where a commit's own repeats say how it scatters itself.
 const POOLED: f64 = 4.0;
 
@@ -159,12 +161,12 @@ impl State {
             return Some(Estimate { gain, low: Some(gain), high: Some(gain) });
         };
         let closing = &self.judging.closing;
-        // What has fixed its luck was chosen for it, and gives it again whenever it is measured.
-        if !self.is_frozen(champion)
-            && let (Some(from), Some(to)) = (closing.baseline.mean(), closing.champion.mean()) {
+        if let (Some(from), Some(to)) = (closing.baseline.mean(), closing.champion.mean()) {
             let variance = self.variance_of(mind, baseline, &closing.baseline)
                 + self.variance_of(mind, champion, &closing.champion);
-            return Some(interval(to - from, variance, self.repeats()));
+            // What has fixed its luck was chosen for it, and gives it again whenever it is measured.
+            let luck = if self.is_frozen(champion) { LUCK * mind.noise() } else { 0.0 };
+            return Some(interval(to - from - luck, variance, self.repeats()));
         }
         self.gain_by_steps(mind, baseline, champion)
     }
@@ -190,7 +192,8 @@ impl State {
             }
             let fair = self.fair(kept);
             if !self.is_frozen(kept)
-                && let (Some(to), Some(from)) = (fair.mean(), self.fair(baseline).mean()) {
+                && let (Some(to), Some(from)) = (fair.mean(), self.fair(baseline).mean())
+            {
                 let apart = kept.trials.last().zip(baseline.trials.last());
                 let apart = apart.map_or(0.0, |(a, b)| (a.id.0 as f64 - b.id.0 as f64).abs());
                 gain += to - from;

@@ -19,7 +19,7 @@ const EQUAL_TWICE: usize = 4;
 /// As long as the champion was looked at fewer times than this, hardly anything is known of the noise, and one trial keeps
 /// only what is this sure.
 const KNOWN: u32 = 3;
-const SURE_AT_ONCE: f64 = 0.9;
+const SURE_AT_ONCE: f64 = 0.6;
 /// What has fixed its luck has to be this likely to be better: it was one look, and there cannot be another.
 const SURE_OF_FROZEN: f64 = 0.99;
 /// A keep this unlikely to be better is taken back, and no sooner.
@@ -187,7 +187,9 @@ impl Study {
             (tokens < before && is_equal).then_some(Reason::Simpler { gain, tokens, before })
         };
         let reason = match gain {
-            gain if gain > 0.0 && gain >= asked => Reason::Better { gain, bound: 0.0, trials: experiment.trials.len() as u32 },
+            gain if gain > 0.0 && gain >= asked => {
+                Reason::Better { gain, bound: 0.0, trials: experiment.trials.len() as u32 }
+            }
             gain => match simpler() {
                 Some(reason) => reason,
                 None => {

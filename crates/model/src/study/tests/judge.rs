@@ -224,7 +224,13 @@ fn a_night_is_closed_by_champion_and_baseline_in_turns() {
         match driver.step() {
             Step::StartTrial { trial, experiment, purpose, seed, .. } => {
                 driver.now += 1000;
-                let level = if experiment == champion { 0.9 } else if experiment.is_baseline() { 1.0 } else { 1.4 };
+                let level = if experiment == champion {
+                    0.9
+                } else if experiment.is_baseline() {
+                    1.0
+                } else {
+                    1.4
+                };
                 let usage = Usage { wall: Millis(1100), ..Usage::default() };
                 let value = level + QUIET[index % 8] - 1.0;
                 driver.finish((trial, experiment, purpose), Measurement { usage, ..measured(Some(value)) });

@@ -277,7 +277,8 @@ impl Driver {
             match self.step() {
                 Step::StartTrial { trial, experiment, purpose, .. } => {
                     let is_champion = self.study.state().champion == Some(experiment);
-                    let (scores, spent) = if is_champion { (champion, &mut spent.1) } else { (candidate, &mut spent.0) };
+                    let (scores, spent) =
+                        if is_champion { (champion, &mut spent.1) } else { (candidate, &mut spent.0) };
                     let value = scores[*spent % scores.len()];
                     *spent += 1;
                     self.finish((trial, experiment, purpose), measured(Some(value)));

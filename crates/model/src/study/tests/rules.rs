@@ -53,7 +53,10 @@ fn a_close_one_gets_more_trials_and_its_gain_is_shrunk() {
     }
     assert!(own > 1, "one look is not enough here");
     let opinion = opinion.unwrap();
-    assert!(opinion.expected < 0.035 && opinion.low < opinion.expected && opinion.expected < opinion.high, "{opinion:?}");
+    assert!(
+        opinion.expected < 0.035 && opinion.low < opinion.expected && opinion.expected < opinion.high,
+        "{opinion:?}"
+    );
 }
 
 #[test]
