@@ -6,8 +6,9 @@
 
 use std::sync::OnceLock;
 
-/// One that changes nothing, and good and harmful ones of eight sizes.
-pub(super) const COMPONENTS: usize = 1 + 2 * SIZES.len();
+/// One that changes nothing, good and harmful ones of eight sizes, and those beyond all sizes.
+pub(super) const COMPONENTS: usize = KINDS + BEYOND.len();
+const KINDS: usize = 1 + 2 * SIZES.len();
 pub(super) const HYPOTHESES: usize = SCALES.len() * HARM.len() * GOOD.len() * HARMFUL.len();
 
 const SIZES: [f64; 8] = [0.1, 0.22, 0.5, 1.1, 2.3, 4.8, 10.0, 24.0];
@@ -15,6 +16,11 @@ const SIZES: [f64; 8] = [0.1, 0.22, 0.5, 1.1, 2.3, 4.8, 10.0, 24.0];
 const WIDTH: f64 = 0.36;
 /// What changes nothing may still round differently.
 const NOTHING: f64 = 0.02;
+
+/// Something broke, or a loop is gone: of any size, of this sd, to better or worse. So rare that no trial is made in hope
+/// of it, and large enough that what is seen of it is believed.
+const BEYOND: [f64; 3] = [150.0, 1e4, 1e6];
+const BEYOND_SHARE: f64 = 0.001;
 
 /// The mean size of a good edit.
 const SCALES: [f64; 6] = [0.08, 0.2, 0.5, 1.2, 3.0, 7.0];
@@ -62,6 +68,7 @@ fn make() -> Prior {
         (means[1 + index], means[1 + SIZES.len() + index]) = (size, -size);
         (sds[1 + index], sds[1 + SIZES.len() + index]) = (WIDTH * size, WIDTH * size);
     }
+    sds[KINDS..].copy_from_slice(&BEYOND);
     let (mut weights, mut chances) = (Vec::with_capacity(HYPOTHESES), [0.0; HYPOTHESES]);
     for (larger, scale) in SCALES.into_iter().enumerate() {
         for harm in HARM {
@@ -79,10 +86,12 @@ fn make() -> Prior {
 }
 
 fn mixture(good: f64, sizes: &[f64; 8], harmful: f64, harms: &[f64; 8]) -> [f64; COMPONENTS] {
-    let mut weights = [1.0 - good - harmful; COMPONENTS];
+    let usual = 1.0 - BEYOND_SHARE * BEYOND.len() as f64;
+    let mut weights = [BEYOND_SHARE; COMPONENTS];
+    weights[0] = usual * (1.0 - good - harmful);
     for index in 0..SIZES.len() {
-        weights[1 + index] = good * sizes[index];
-        weights[1 + SIZES.len() + index] = harmful * harms[index];
+        weights[1 + index] = usual * good * sizes[index];
+        weights[1 + SIZES.len() + index] = usual * harmful * harms[index];
     }
     weights
 }

@@ -8,6 +8,8 @@ use crate::id::ExperimentId;
 /// How much of what was learned about the study's edits is let go with each further candidate: good ones run out, and no
 /// hypothesis is ever out of the question.
 const FORGETS: f64 = 0.01;
+/// An effect beyond so many sd of one trial is far.
+const FAR: f64 = 6.0;
 /// How much of what is believed of a candidate is taken back where it is put on another champion: edits interact.
 const INTERACTS: f64 = 0.2;
 
@@ -132,7 +134,9 @@ impl World {
     pub(super) fn discard(&mut self, id: ExperimentId) {
         let Some(bank) = self.close(id) else { return };
         self.learn_kind(&bank);
-        if bank.stale {
+        // What is far from the champion says nothing of its level; many such would push it all the same.
+        let effect = bank.effect();
+        if bank.stale || effect.abs() > FAR * self.sd {
             return;
         }
         let (after, before) = (bank.level(false), bank.base);
@@ -216,6 +220,10 @@ impl World {
 }
 
 impl Bank {
+    fn effect(&self) -> f64 {
+        self.components.iter().map(|component| component.chance * component.effect).sum()
+    }
+
     /// How likely the score was, whatever kind the candidate is of.
     fn learn(&mut self, of_candidate: bool, score: f64, shape: &Shape, sd: f64) -> f64 {
         let mut total = 0.0;

@@ -18,6 +18,8 @@ const RECENT: usize = 32;
 const CLOSE: f64 = 0.2;
 /// A score of the champion this unlikely by noise alone says that the machine is another one.
 const ALARM: f64 = 1e-4;
+/// The same number so many times is no chance, where the baseline has given as many and none twice.
+const FROZEN: usize = 3;
 /// So many looks at a champion before a further one may say that it was the machine.
 const SETTLED: usize = 3;
 /// How far the machine may have moved between two runs, in sd of one trial.
@@ -132,12 +134,15 @@ impl State {
     /// Whether every repeat of a candidate gives its own number again, in a metric whose noise never does: then it has
     /// fixed its luck, and repeats of it tell nothing.
     pub fn is_frozen(&self, experiment: &Experiment) -> bool {
-        let is_repeated = |scores: &[f64]| scores.len() > 1 && scores.iter().all(|score| *score == scores[0]);
+        let scores = experiment.scores();
+        if scores.len() < FROZEN || scores.iter().any(|score| *score != scores[0]) {
+            return false;
+        }
+        // A metric of few digits gives a number again by chance.
         let Some(baseline) = self.find(self.baseline()) else { return false };
         let mut known = baseline.scores();
         known.sort_by(f64::total_cmp);
-        let distinct = known.len() >= 3 && known.windows(2).all(|pair| pair[0] != pair[1]);
-        distinct && is_repeated(&experiment.scores())
+        known.len() >= FROZEN && known.windows(2).all(|pair| pair[0] != pair[1])
     }
 
     /// A candidate takes its place before the judge with its first trial.

@@ -40,7 +40,7 @@ impl Posterior {
     fn of(prior: &Prior, weights: &[f64; COMPONENTS], n: usize, mean: f64) -> Posterior {
         let (mut chances, mut means, mut variances) = ([0.0; COMPONENTS], [0.0; COMPONENTS], [0.0; COMPONENTS]);
         let noise = NOISE / n as f64 + CHAMPION;
-        for component in 0..COMPONENTS {
+        for component in 0..KINDS {
             let own = prior.sds[component].powi(2);
             let all = own + noise;
             let off = mean - prior.means[component];
@@ -73,7 +73,7 @@ fn rate(prior: &Prior, weights: &[f64; COMPONENTS]) -> f64 {
         for n in (1..MOST).rev() {
             let one_more = |posterior: &Posterior, mean: f64| {
                 let mut value = -price;
-                for component in (0..COMPONENTS).filter(|component| posterior.chances[*component] > 1e-6) {
+                for component in (0..KINDS).filter(|component| posterior.chances[*component] > 1e-6) {
                     let level = posterior.means[component];
                     let expected = level + (mean - level) * CHAMPION / (CHAMPION + NOISE / n as f64);
                     for (z, weight) in POINTS {
@@ -92,7 +92,7 @@ fn rate(prior: &Prior, weights: &[f64; COMPONENTS]) -> f64 {
             let at = |(z, weight): (f64, f64)| weight * between(&next, prior.means[component] + sd * z);
             weights[component] * POINTS.into_iter().map(at).sum::<f64>()
         };
-        (0..COMPONENTS).map(first).sum::<f64>() - price
+        (0..KINDS).map(first).sum::<f64>() - price
     };
     let (mut low, mut high) = (0.0, 6.4);
     for _ in 0..18 {

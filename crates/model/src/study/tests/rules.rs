@@ -34,14 +34,20 @@ fn a_close_one_gets_more_trials_and_its_gain_is_shrunk() {
     for value in [0.985, 1.0, 1.01, 0.99, 1.015, 0.995] {
         driver.look(Purpose::Sentinel, value);
     }
-    driver.propose("a little better");
+    // Where good edits are rare, a trial is cheap.
+    for index in 0..12 {
+        driver.propose(&format!("nothing {index}"));
+        let near = [1.0, 0.993, 1.006][index % 3] + index as f64 * 1e-4;
+        driver.settle(&[near, 1.013, 1.008], &[0.991, 1.0, 1.008, 0.995]);
+    }
+    let experiment_of = driver.propose("a little better");
     let mut opinion = None;
     let (mut own, mut champion) = (0, 0);
     while opinion.is_none() {
         match driver.step() {
             Step::StartTrial { trial, experiment, purpose, aid, .. } => {
                 let is_champion = experiment == ExperimentId::BASELINE;
-                assert_eq!(is_champion, aid == Some(ExperimentId(1)), "{purpose:?}");
+                assert_eq!(is_champion && purpose == Purpose::Remeasure, aid == Some(experiment_of), "{purpose:?}");
                 let off = if (own + champion) % 2 == 0 { -0.01 } else { 0.01 };
                 *(if is_champion { &mut champion } else { &mut own }) += 1;
                 let value = off + if is_champion { 1.0 } else { 0.975 };
@@ -77,7 +83,7 @@ fn what_is_on_another_scale_may_scatter_on_another_scale() {
     driver.propose("ten times faster");
     assert_eq!(driver.settle(&[50.0, 51.0, 50.5], &[480.0, 500.0]).0, Verdict::Kept);
     driver.advance();
-    for value in [50.2, 49.9, 50.1, 50.4] {
+    for value in [50.2, 49.9, 50.1, 50.4, 49.8, 50.3, 50.0, 49.7] {
         driver.look(Purpose::Sentinel, value);
     }
     let crate::judge::Noise::Noisy { sd, .. } = driver.study.state().noise() else { panic!("noisy") };
