@@ -197,7 +197,12 @@ impl State {
         let near =
             self.judging.mind.as_ref().and_then(|mind| mind.opinion(id, 0.0)).is_some_and(|it| it.chance >= CLOSE);
         let champion = self.champion;
-        if let (Verdict::Discarded, Some(content), Some(champion)) = (verdict, &experiment.content, champion) {
+        // Made for another champion, it would undo what was kept since.
+        let is_current =
+            self.champion().zip(experiment.parent.as_ref()).is_some_and(|(found, parent)| found.is(parent));
+        if let (Verdict::Discarded, Some(content), Some(champion)) = (verdict, &experiment.content, champion)
+            && is_current
+        {
             let again = Again {
                 experiment: id,
                 champion,
