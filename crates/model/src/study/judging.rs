@@ -176,15 +176,22 @@ impl State {
         // What repeats itself in a metric that never does is one look at it, however often.
         let is_new = self.find(id).is_none_or(|found| !self.is_frozen(found));
         let is_champion = self.champion == Some(id);
-        let Some(mind) = &mut self.judging.mind else { return self.wake() };
+        if self.judging.mind.is_none() {
+            return self.wake();
+        }
         if is_champion {
             self.judging.unwatched = 0;
             self.judging.looks += 1;
             if is_new {
                 self.watch(told);
             }
-        } else if mind.knows(id) {
+        } else if self.open.contains_key(&id) && self.carried() != Some(id) {
             self.judging.unwatched += 1;
+            let Some(mind) = &mut self.judging.mind else { return };
+            // It was begun when nobody knew yet that there is something to weigh.
+            if !mind.knows(id) {
+                mind.open(id);
+            }
             if is_new {
                 mind.candidate(id, told);
             }
