@@ -57,7 +57,7 @@ pub struct State {
     /// Time spent in earlier runs.
     pub(super) past_wall: Millis,
     pub(super) total_since_keep: SinceKeep,
-    /// The last run ended because the champion broke, and nothing has given a number since.
+    /// The champion broke, and nothing has given a number since.
     pub(super) champion_failed: bool,
     /// Rows of other tools' histories. They are no experiments, and nothing else here knows of them.
     pub(super) imported: u64,
@@ -163,6 +163,14 @@ impl State {
                     if measurement.metric.is_some() {
                         run.broken_in_a_row.clear();
                     }
+                }
+                // What was measured a moment ago no longer runs: before anything else is lost on the machine, a check.
+                if measurement.metric.is_none()
+                    && purpose != Purpose::Check
+                    && self.champion == Some(running.experiment)
+                {
+                    self.champion_failed = true;
+                    self.run.iter_mut().for_each(|run| run.check = None);
                 }
                 let tier = self.run.as_ref().and_then(|run| Tier::from_name(&run.facts.sandbox));
                 self.with_any(running.experiment, |found| {
