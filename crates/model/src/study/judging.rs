@@ -70,6 +70,8 @@ const TELL: usize = 3;
 pub(super) struct Closing {
     pub(super) champion: Tally,
     pub(super) baseline: Tally,
+    /// One of them did not run: there is nothing to be measured by such trials.
+    pub(super) is_broken: bool,
 }
 
 /// Where trials went.
@@ -167,6 +169,8 @@ impl State {
         if purpose == Purpose::Check {
             return;
         }
+        let has_score = self.find(id).and_then(|found| found.trials.last()).and_then(Trial::score).is_some();
+        self.judging.closing.is_broken |= purpose == Purpose::Close && !has_score;
         let Some(score) = self.find(id).and_then(|found| found.trials.last()).and_then(Trial::score) else { return };
         let told = self.told(score);
         if purpose == Purpose::Close {
@@ -265,6 +269,7 @@ impl State {
         }
         self.judging.unwatched = u32::MAX / 2;
         self.judging.alarm = None;
+        self.judging.closing.is_broken = false;
     }
 
     /// Whether a surface that was let go may be tried again: it came close, and the champion is still the same.

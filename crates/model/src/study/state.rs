@@ -90,6 +90,8 @@ pub struct Run {
     /// What the champion gave when it was last checked.
     pub(super) check: Option<Measurement>,
     pub(super) since_keep: SinceKeep,
+    /// The night is being closed.
+    pub(super) closing: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -150,6 +152,9 @@ impl State {
                 self.running.insert(*trial, (running, (*slot, *seed)));
                 self.next_trial = self.next_trial.max(trial.0 + 1);
                 self.with_any(*experiment, |found| found.in_flight += 1);
+                if let Some(run) = self.run.as_mut().filter(|_| *purpose == Purpose::Close) {
+                    run.closing = true;
+                }
                 self.place(*experiment, *purpose, *aid);
             }
             What::TrialFinished { trial, measurement, .. } => {
@@ -462,6 +467,7 @@ impl State {
             broken_in_a_row: Vec::new(),
             check: None,
             since_keep: SinceKeep { run_time: self.past_wall, experiments: 0 },
+            closing: false,
         });
     }
 
@@ -566,6 +572,7 @@ impl State {
     fn restack(&mut self, proposed: &Proposed) {
         let id = proposed.experiment;
         self.contents.entry(proposed.content.clone()).or_insert(id);
+        self.forms.extend(proposed.form.clone().filter(|form| !self.forms.contains_key(form)).map(|form| (form, id)));
         self.with_open(id, |open| {
             open.fresh_from = open.trials.len();
             open.parent = Some(proposed.parent.clone());
