@@ -14,8 +14,13 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let (mut failed, mut experiments, mut crashes, mut lives) = (0, 0, 0, 0);
     let (mut verdicts, mut seen) = (BTreeMap::<&str, u64>::new(), Seen::default());
+    // One seed alone is told in full.
+    let simulation = |seed| match to - from {
+        1 => Simulation::of(setup(seed)).verbose(),
+        _ => Simulation::of(setup(seed)),
+    };
     for seed in from..to {
-        match catch_unwind(AssertUnwindSafe(|| Simulation::of(setup(seed)).run())) {
+        match catch_unwind(AssertUnwindSafe(|| simulation(seed).run())) {
             Ok(report) => {
                 experiments += report.experiments;
                 crashes += report.crashes;
@@ -26,7 +31,7 @@ fn main() -> ExitCode {
             Err(failure) => {
                 let text = failure.downcast_ref::<String>().map(String::as_str);
                 let text = text.or(failure.downcast_ref::<&str>().copied()).unwrap_or("?");
-                eprintln!("seed {seed}: {}", text.chars().take(300).collect::<String>());
+                eprintln!("seed {seed}: {}", text.chars().take(1000).collect::<String>());
                 failed += 1;
             }
         }

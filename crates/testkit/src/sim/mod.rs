@@ -595,7 +595,10 @@ enum Mission {
 fn check_memory(world: &World, study: &Study) {
     let state = study.state();
     for (id, life) in &world.referee.lives {
-        let stands = matches!(life.verdict, None | Some(Verdict::Kept | Verdict::Baseline | Verdict::Suspect | Verdict::Retracted));
+        let stands = matches!(
+            life.verdict,
+            None | Some(Verdict::Kept | Verdict::Baseline | Verdict::Suspect | Verdict::Retracted)
+        );
         assert_eq!(state.find(*id).is_some(), stands, "experiment {id} is held, its verdict is {:?}", life.verdict);
     }
 }

@@ -71,6 +71,7 @@ pub fn edited(setup: &Setup, champion: &Contents, random: &mut Random) -> Conten
         22..25 => "flaky",
         25..27 => "guard",
         27 => "bold",
+        28 => "far",
         _ => "hungry",
     };
     // Bit by bit, so that neither the names nor their order depend on how many files there are.
@@ -156,6 +157,11 @@ pub fn measure(
         "bold" if setup.plausible => {
             let value = if setup.goal == Goal::Min { -0.5 } else { 10.5 };
             (Ending::Exited { code: 0 }, Score::new(value), None)
+        }
+        // Far worse than anything, and yet a number like any other.
+        "far" if !setup.plausible => {
+            let value = if setup.goal == Goal::Min { 1e30 } else { -1e30 };
+            (Ending::Exited { code: 0 }, Score::new(value * (1.0 + spread)), None)
         }
         // A liar's numbers: finite, but their differences and squares are not.
         "huge" => (Ending::Exited { code: 0 }, Score::new(f64::MAX * (1.0 - spread.abs().min(0.5))), None),

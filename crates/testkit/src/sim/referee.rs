@@ -366,11 +366,13 @@ impl Referee {
                 }
                 let life = self.life(*experiment);
                 life.trials.push((purpose, score));
+                life.gave_a_number |= number.is_some();
                 life.faults = 0;
                 let scores = life.scores();
                 if !self.scatters && scores.windows(2).any(|pair| pair[0] != pair[1]) {
                     self.scatters = true;
-                    let judged = |life: &&Life| life.verdict == Some(Verdict::Discarded) && life.baseline == self.baseline;
+                    let judged =
+                        |life: &&Life| life.verdict == Some(Verdict::Discarded) && life.baseline == self.baseline;
                     self.seen.woke_late += u32::from(self.lives.values().any(|life| judged(&life)));
                 }
             }
@@ -448,7 +450,11 @@ impl Referee {
 
     /// The surface of a judged experiment, as it is offered once more after the machine became another one.
     fn check_again(&mut self, proposed: &Proposed) {
-        assert_eq!(Some(&proposed.parent.0), self.branch.as_ref(), "something old was put on another than the champion");
+        assert_eq!(
+            Some(&proposed.parent.0),
+            self.branch.as_ref(),
+            "something old was put on another than the champion"
+        );
         let was = self.lives.values().find(|life| {
             let is_it = life.content.as_ref() == Some(&proposed.content) && life.baseline == self.baseline;
             is_it && life.verdict == Some(Verdict::Discarded) && life.against == self.champion

@@ -239,7 +239,9 @@ impl Setup {
         let make = || {
             let padding =
                 if self.large { "# padding padding padding padding padding\n".repeat(1800) } else { String::new() };
-            let text = format!("lr = 0.5\nwd = 0.25\nbeta = 0.4\nclip = 0.3\nmode = \"ok\"\nwarm = 0.2\ndecay = 0.6\n{MARKER}\nprint(lr)\n{padding}");
+            let text = format!(
+                "lr = 0.5\nwd = 0.25\nbeta = 0.4\nclip = 0.3\nmode = \"ok\"\nwarm = 0.2\ndecay = 0.6\n{MARKER}\nprint(lr)\n{padding}"
+            );
             Repo::new()
                 .file("train.py", text)
                 .file("src/model.py", "depth = 4\n")
