@@ -85,7 +85,8 @@ impl Review<'_> {
             store.write(plan)?;
             store.set_ref(experiment.0, oid(&to)?)?;
         }
-        self.append(What::BranchAdvanced { experiment, from, to, retracted: None }, now)?;
+        let retracted = self.state.retreating;
+        self.append(What::BranchAdvanced { experiment, from, to, retracted }, now)?;
         Ok(Some(experiment))
     }
 

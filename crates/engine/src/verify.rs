@@ -122,7 +122,7 @@ fn check_commits(reader: &Reader, store: &Store, user: &UserRepo, state: &State)
     let refs = store.refs()?;
     let segments = reader.segments()?;
     let mut rows = Vec::new();
-    reader.each_row(ExperimentId(1), |row| rows.push(row))?;
+    reader.each_row(ExperimentId::BASELINE, |row| rows.push(row))?;
     let mut commits = 0;
     for row in rows {
         let (Some(commit), experiment) = (row.commit, row.experiment) else { continue };

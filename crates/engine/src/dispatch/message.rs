@@ -95,6 +95,7 @@ mod tests {
             reason: Reason::Better { gain: 0.0047, bound: 0.002, trials: 2 },
             metric: Score::new(0.9932),
             estimate: Some(Estimate { gain: 0.0047, low: Some(0.0039), high: Some(0.0055) }),
+            opinion: None,
         };
         let message = kept_message(&metric, "raise the learning rate", &judged, &ChainHash([0xab; 32]));
         let hash = "ab".repeat(32);

@@ -19,7 +19,7 @@ pub(crate) fn recover_store(store: &Store, reader: &Reader, state: &State) -> Re
     let refs = store.refs()?;
     let segments = reader.segments()?;
     let mut rows = Vec::new();
-    reader.each_row(ExperimentId(1), |row| {
+    reader.each_row(ExperimentId::BASELINE, |row| {
         rows.extend(row.commit.map(|commit| (row.experiment, row.segment, commit)));
     })?;
     let synced = rows.len().saturating_sub(MOST_UNPACKED);

@@ -20,6 +20,10 @@ const SCANNER_BUFFER: usize = 1024;
 /// Two bytes are kept for each block of Python that is open, and one for each of at most 255 strings.
 const PYTHON_INDENT: usize = 300;
 
+/// At every comment Python's scanner reads on to the next line that is none, so a block of them is read as often as it has
+/// lines. So many bytes take about a tenth of a second.
+const PYTHON_COMMENT_BYTES: usize = 20_000_000;
+
 /// Two blocks of YAML can begin in one column, with four bytes for each.
 const YAML_COLUMN: usize = 120;
 
@@ -35,7 +39,7 @@ pub(super) fn parse(language: Language, bytes: &[u8]) -> Option<Tree> {
     }
     let fits = match language {
         Language::Bash => heredocs_fit(bytes),
-        Language::Python => bytes.split(|byte| *byte == b'\n').all(|line| indent(line) <= PYTHON_INDENT),
+        Language::Python => python_fits(bytes),
         Language::Yaml => yaml_fits(bytes),
         _ => true,
     };
@@ -53,6 +57,26 @@ pub(super) fn parse(language: Language, bytes: &[u8]) -> Option<Tree> {
     let options = ParseOptions::new().progress_callback(&mut progress);
     let tree = parser.parse_with_options(&mut |at, _| &bytes[at.min(bytes.len())..], None, Some(options))?;
     (!tree.root_node().has_error()).then_some(tree)
+}
+
+fn python_fits(bytes: &[u8]) -> bool {
+    let (mut comments, mut length, mut read) = (0, 0, 0);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let indent = indent(line);
+        if indent > PYTHON_INDENT {
+            return false;
+        }
+        length += line.len() + 1;
+        match line.get(indent) {
+            Some(b'#') => comments += 1,
+            None => {}
+            Some(_) => {
+                read += comments * length;
+                (comments, length) = (0, 0);
+            }
+        }
+    }
+    read + comments * length <= PYTHON_COMMENT_BYTES
 }
 
 fn indent(line: &[u8]) -> usize {

@@ -36,8 +36,9 @@ impl Study {
             Scope::One => judging.alarm.is_some(),
             Scope::Loop { .. } => judging.unwatched >= gap || at_target || judging.alarm.is_some(),
         };
-        // A trial that we ourselves lose every time must not hold up the night.
-        let can = !is_hopeless(champion) && !self.is_champion_running();
+        // A trial that we ourselves lose every time must not hold up the night, and at its end nothing is left to watch for.
+        let ends = run.closing || self.left() == Some(0);
+        let can = !is_hopeless(champion) && !self.is_champion_running() && !ends;
         (due && can).then(|| self.trial(champion.id, Purpose::Sentinel, slot))
     }
 
@@ -72,6 +73,10 @@ impl Study {
             return false;
         }
         let Some((wall, time)) = self.spec.limits.night.wall.zip(self.trial_time()) else { return ends };
+        // What has begun is brought to its end, however fast its first trials were.
+        if run.closing {
+            return true;
+        }
         let left = (wall.0 as f64 - now.since(run.started_at).0 as f64).max(0.0);
         let trials = (left / time).floor() * f64::from(run.facts.slots) - self.state.running.len() as f64;
         ends || trials <= f64::from(2 * wanted)
@@ -92,10 +97,6 @@ impl Study {
             std::cmp::Ordering::Equal if seed.0 % 2 == 0 => champion,
             std::cmp::Ordering::Equal => baseline,
         };
-        let hopeless = |id: ExperimentId| self.state.find(id).is_none_or(is_hopeless);
-        if hopeless(champion) || hopeless(baseline) {
-            return None;
-        }
         match self.trial(side, Purpose::Close, slot) {
             Step::StartTrial { trial, experiment, purpose, slot, aid, .. } => {
                 Some(Step::StartTrial { trial, experiment, purpose, seed, slot, aid })
@@ -108,7 +109,12 @@ impl Study {
     fn pairs_missing(&self, ends: bool) -> u32 {
         let (Some(mind), Some(champion)) = (self.state.mind(), self.state.champion) else { return 0 };
         let baseline = self.state.baseline();
-        if champion == baseline || !self.state.calibrated() {
+        let hopeless = |id: ExperimentId| self.state.find(id).is_none_or(is_hopeless);
+        if champion == baseline || !self.state.calibrated() || self.state.judging.closing.is_broken {
+            return 0;
+        }
+        // A trial that we ourselves lose every time must not hold up the end.
+        if hopeless(champion) || hopeless(baseline) {
             return 0;
         }
         let done = self.closed(champion).min(self.closed(baseline));

@@ -74,6 +74,8 @@ const TELL: usize = 3;
 pub(super) struct Closing {
     pub(super) champion: Tally,
     pub(super) baseline: Tally,
+    /// One of them did not run: there is nothing to be measured by such trials.
+    pub(super) is_broken: bool,
 }
 
 /// Where trials went.
@@ -174,6 +176,8 @@ impl State {
         if purpose == Purpose::Check {
             return;
         }
+        let has_score = self.find(id).and_then(|found| found.trials.last()).and_then(Trial::score).is_some();
+        self.judging.closing.is_broken |= purpose == Purpose::Close && !has_score;
         let Some(score) = self.find(id).and_then(|found| found.trials.last()).and_then(Trial::score) else { return };
         let told = self.told(score);
         if purpose == Purpose::Close {
@@ -183,15 +187,22 @@ impl State {
         // What repeats itself in a metric that never does is one look at it, however often.
         let is_new = self.find(id).is_none_or(|found| !self.is_frozen(found));
         let is_champion = self.champion == Some(id);
-        let Some(mind) = &mut self.judging.mind else { return self.wake() };
+        if self.judging.mind.is_none() {
+            return self.wake();
+        }
         if is_champion {
             self.judging.unwatched = 0;
             self.judging.looks += 1;
             if is_new {
                 self.watch(told);
             }
-        } else if mind.knows(id) {
+        } else if self.open.contains_key(&id) && self.carried() != Some(id) {
             self.judging.unwatched += 1;
+            let Some(mind) = &mut self.judging.mind else { return };
+            // It was begun when nobody knew yet that there is something to weigh.
+            if !mind.knows(id) {
+                mind.open(id);
+            }
             if is_new {
                 mind.candidate(id, told);
             }
@@ -204,7 +215,12 @@ impl State {
         let near =
             self.judging.mind.as_ref().and_then(|mind| mind.opinion(id, 0.0)).is_some_and(|it| it.chance >= CLOSE);
         let champion = self.champion;
-        if let (Verdict::Discarded, Some(content), Some(champion)) = (verdict, &experiment.content, champion) {
+        // Made for another champion, it would undo what was kept since.
+        let is_current =
+            self.champion().zip(experiment.parent.as_ref()).is_some_and(|(found, parent)| found.is(parent));
+        if let (Verdict::Discarded, Some(content), Some(champion)) = (verdict, &experiment.content, champion)
+            && is_current
+        {
             let again = Again {
                 experiment: id,
                 champion,
@@ -260,6 +276,7 @@ impl State {
         }
         self.judging.unwatched = u32::MAX / 2;
         self.judging.alarm = None;
+        self.judging.closing.is_broken = false;
     }
 
     /// Whether a surface that was let go may be tried again: it came close, and the champion is still the same.

@@ -2,7 +2,7 @@
 
 use super::Study;
 use super::experiment::Experiment;
-use super::need::{Need, judged};
+use super::need::{Need, is_hopeless, judged};
 use crate::event::{Judged, Purpose, Retracted};
 use crate::judge::{self, Estimate, Evidence, Mind, Opinion, Ruling, Side};
 use crate::spec::Mode;
@@ -107,21 +107,24 @@ impl Study {
     }
 
     fn weighed_need(&self, mind: &Mind, experiment: &Experiment) -> Need {
+        let trials = experiment.trials.len() as u32;
+        let (spent, most) = (trials + experiment.aided, self.most_trials());
+        // A trial that we ourselves lose every time must not hold up the night.
+        let can_tell = self.state.champion().is_some_and(|champion| !is_hopeless(champion));
         // Nothing is decided while the machine may be another one.
-        if self.state.judging.alarm.is_some() {
+        if self.state.judging.alarm.is_some() && can_tell && spent < most {
             return Need::Champion;
         }
         let bar = self.bar(mind);
         let Some(opinion) = mind.opinion(experiment.id, bar) else { return Need::Trial(Purpose::Screen) };
         let Demands { price, sure, insists, .. } = demands(self.spec.judge.mode);
-        let trials = experiment.trials.len() as u32;
-        let (spent, most) = (trials + experiment.aided, self.most_trials());
         let frozen = self.state.is_frozen(experiment);
         let sure = if frozen { sure.max(SURE_OF_FROZEN) } else { sure };
         let pays = |worth: f64| worth > price * opinion.price;
         let hasty = self.state.judging.looks < KNOWN && experiment.scores().len() == 1 && opinion.chance < SURE_AT_ONCE;
         let undecided = opinion.expected > bar && (hasty || insists && opinion.chance < sure);
-        let side = match (opinion.of_candidate, CHAMPION_SERVES * opinion.of_champion) {
+        let of_champion = if can_tell { CHAMPION_SERVES * opinion.of_champion } else { 0.0 };
+        let side = match (opinion.of_candidate, of_champion) {
             _ if spent >= most => None,
             (_, champion) if frozen => pays(champion).then_some(Side::Champion),
             (candidate, champion) if pays(candidate.max(champion)) || undecided => {

@@ -57,7 +57,7 @@ pub struct State {
     /// Time spent in earlier runs.
     pub(super) past_wall: Millis,
     pub(super) total_since_keep: SinceKeep,
-    /// The last run ended because the champion broke, and nothing has given a number since.
+    /// The champion broke, and nothing has given a number since.
     pub(super) champion_failed: bool,
     /// Rows of other tools' histories. They are no experiments, and nothing else here knows of them.
     pub(super) imported: u64,
@@ -90,6 +90,8 @@ pub struct Run {
     /// What the champion gave when it was last checked.
     pub(super) check: Option<Measurement>,
     pub(super) since_keep: SinceKeep,
+    /// The night is being closed: the last trial that began was for that.
+    pub(super) closing: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -150,6 +152,7 @@ impl State {
                 self.running.insert(*trial, (running, (*slot, *seed)));
                 self.next_trial = self.next_trial.max(trial.0 + 1);
                 self.with_any(*experiment, |found| found.in_flight += 1);
+                self.run.iter_mut().for_each(|run| run.closing = *purpose == Purpose::Close);
                 self.place(*experiment, *purpose, *aid);
             }
             What::TrialFinished { trial, measurement, .. } => {
@@ -163,6 +166,14 @@ impl State {
                     if measurement.metric.is_some() {
                         run.broken_in_a_row.clear();
                     }
+                }
+                // What was measured a moment ago no longer runs: before anything else is lost on the machine, a check.
+                if measurement.metric.is_none()
+                    && purpose != Purpose::Check
+                    && self.champion == Some(running.experiment)
+                {
+                    self.champion_failed = true;
+                    self.run.iter_mut().for_each(|run| run.check = None);
                 }
                 let tier = self.run.as_ref().and_then(|run| Tier::from_name(&run.facts.sandbox));
                 self.with_any(running.experiment, |found| {
@@ -454,6 +465,7 @@ impl State {
             broken_in_a_row: Vec::new(),
             check: None,
             since_keep: SinceKeep { run_time: self.past_wall, experiments: 0 },
+            closing: false,
         });
     }
 
@@ -558,6 +570,7 @@ impl State {
     fn restack(&mut self, proposed: &Proposed) {
         let id = proposed.experiment;
         self.contents.entry(proposed.content.clone()).or_insert(id);
+        self.forms.extend(proposed.form.clone().filter(|form| !self.forms.contains_key(form)).map(|form| (form, id)));
         self.with_open(id, |open| {
             open.fresh_from = open.trials.len();
             open.parent = Some(proposed.parent.clone());

@@ -95,9 +95,15 @@ impl Study {
         let enough = self.enough(now);
         let begins = !matches!(enough, Some(StopReason::Target { .. }));
         let ends = enough.is_some() || self.left() == Some(0);
-        if self.is_closing(now, false) || (ends && self.candidates().next().is_none() && self.is_closing(now, true)) {
-            let slot = self.free_slot();
-            return slot.and_then(|slot| self.close(slot, ends));
+        if self.is_closing(now, false) {
+            return self.free_slot().and_then(|slot| self.close(slot, false));
+        }
+        if ends && self.candidates().next().is_none() && self.is_closing(now, true) {
+            return self.free_slot().and_then(|slot| self.close(slot, true));
+        }
+        // What were kept now would not be part of what was just measured.
+        if !ends && run.closing && self.spec.limits.night.wall.is_some() {
+            return self.idle().then_some(Step::Stop(StopReason::NightWall));
         }
         if let Some(step) = self.next_work(begins, enough.is_none()) {
             return Some(step);

@@ -212,8 +212,16 @@ impl Machine for Simulated {
                 self.begin(Kind::Agent, None, took, arrival, Arrival::AttemptLost { experiment });
             }
             Action::Trial { trial, experiment, slot, contents, .. } => {
-                let nth = world.referee.measured(experiment);
-                let (mut measurement, output) = people::measure(&setup, &contents, nth, Millis(took as u64));
+                world.referee.saw(&contents, Some(experiment));
+                let nth = world.referee.measured(experiment, trial);
+                if world.referee.calibrated() && !setup.plausible && world.trouble(setup.faults.shift) {
+                    let sds = 8.0 + 12.0 * world.random.unit();
+                    world.shift += if world.random.one_in(2) { sds * setup.noise } else { -sds * setup.noise };
+                    world.referee.seen.shifts += u32::from(setup.noise > 0.0);
+                    world.say(|| "== the machine is another one".to_owned());
+                }
+                let took_ms = Millis(took as u64);
+                let (mut measurement, output) = people::measure(&setup, &contents, nth, world.shift, took_ms);
                 if experiment == world.referee.baseline && setup.faults.broken_baseline && world.trouble(4) {
                     measurement.ending = overnight_model::Ending::Exited { code: 127 };
                     measurement.metric = None;
@@ -277,6 +285,7 @@ impl Machine for Simulated {
     fn commit_id(&self, plan: &CommitPlan) -> Result<CommitId, Fault> {
         let mut world = self.world.borrow_mut();
         let contents = overnight_model::proposal::Contents(plan.files.clone());
+        world.referee.saw(&contents, None);
         // Asked again after a crash, an agent gives the same answer; that makes it no second idea.
         if !world.past.contains(&contents) {
             world.past.push(contents);

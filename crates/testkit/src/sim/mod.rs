@@ -28,20 +28,21 @@ use overnight_engine::review::{self, ReviewError};
 use overnight_engine::sandbox::Found;
 use overnight_engine::verify;
 use overnight_engine::workspace::{GitError, UserRepo, oid};
-use overnight_model::event::{RunFacts, Scope, StopReason};
+use overnight_model::event::{Purpose, RunFacts, Scope, StopReason};
 use overnight_model::proposal::Contents;
 use overnight_model::spec::Tier;
 use overnight_model::verdict::Group;
-use overnight_model::{Event, ExperimentId, State, Study, Timestamp, Verdict, What};
+use overnight_model::{Event, ExperimentId, State, Step, Study, Timestamp, Verdict, What};
 
+pub use referee::Seen;
 pub use setup::{Faults, Limits, Setup};
 pub use world::{KEEP_STAGES, KeepStage, Passed, Point};
 
 use machine::{Shared, Simulated};
 use random::Random;
-use referee::Stored;
+use referee::{Move, Stored};
 use setup::STUDY;
-use world::{Crash, World, Wreck};
+use world::{Crash, Moment, World, Wreck};
 
 use crate::repo::{Repo, git_in};
 
@@ -76,8 +77,8 @@ pub struct Report {
     pub crashes: u32,
     /// Runs that ended because the champion itself no longer ran.
     pub outages: u32,
-    /// Guards that failed on a commit and then passed on it.
-    pub flaky: u32,
+    /// What happened, and how often.
+    pub seen: Seen,
     /// Segments that took over from another.
     pub rebases: u32,
     /// Words of a person on a suspect.
@@ -326,6 +327,7 @@ impl Simulation {
                 .unwrap_or_else(|error| panic!("open: {}", chain_of(&error)));
         self.check_opened(&opened);
         let Opened { study, ledger, user, store, lock, mut opening, contents, .. } = opened;
+        self.world.borrow_mut().spec = Some(study.spec().clone());
         let setup = self.world.borrow().setup.clone();
         for what in &mut opening {
             if let What::StudyOpened { seed, .. } = what {
@@ -375,6 +377,9 @@ impl Simulation {
                 let wreck = self.world.borrow_mut().wreck.take().expect("a crash leaves a wreck");
                 self.world.borrow_mut().wreck_disk(&wreck);
                 self.learn_wreck(&wreck);
+                let mut world = self.world.borrow_mut();
+                let closes = world.referee.running.values().any(|(_, _, purpose)| *purpose == Purpose::Close);
+                world.referee.seen.closes_killed += u32::from(closes);
                 Ended::Crashed
             }
             Err(failure) => resume_unwind(failure),
@@ -447,7 +452,11 @@ impl Simulation {
         assert_eq!(rows(folded), rows(again), "the same ledger, other rows");
         let now = Timestamp(world.monotonic + world.skew);
         let spec = opened.study.spec().clone();
-        assert_eq!(opened.study.next_step(now), Study::new(spec, again.clone()).next_step(now));
+        let next = opened.study.next_step(now);
+        assert_eq!(next, Study::new(spec, again.clone()).next_step(now));
+        let seen = &mut world.referee.seen;
+        seen.retreats_killed += u32::from(folded.retreating.is_some());
+        seen.restacks_killed += u32::from(matches!(next, Some(Step::Restack { .. })));
     }
 
     fn check_end(&mut self) {
@@ -480,8 +489,48 @@ impl Simulation {
         let recount = [count(Group::Kept), count(Group::NotBetter), count(Group::Broken), count(Group::Refused)];
         assert_eq!([summary.kept, summary.not_better, summary.broken, summary.refused], recount);
         assert_eq!(summary.not_counted, count(Group::NotCounted));
+        drop(world);
+        self.check_moments();
+        self.check_line();
         self.check_git();
         assert_eq!(checkout(&self.repo), self.checkout, "the checkout was changed");
+    }
+
+    /// Folded again, the ledger gives at every moment what the engine had then.
+    fn check_moments(&mut self) {
+        let mut world = self.world.borrow_mut();
+        let moments = std::mem::take(&mut world.moments);
+        world.referee.seen.folded += moments.len() as u32;
+        let mut state = State::default();
+        let mut folded = 0;
+        for Moment { events, at, spec, summary, next } in moments {
+            world.referee.stored[folded..events].iter().for_each(|stored| state.apply(&event_of(stored)));
+            folded = events;
+            assert_eq!(state.summary(), summary, "the first {events} events give another summary");
+            let again = Study::new(spec, state.clone()).next_step(at);
+            assert_eq!(again, next, "after the first {events} events something else comes next");
+        }
+    }
+
+    /// Every commit of the branch stands on the one before, and has the surface that the ledger says.
+    fn check_line(&self) {
+        let world = self.world.borrow();
+        let user = UserRepo::discover(self.repo.path()).expect("open the repository");
+        let found = git_in(self.repo.path(), &["rev-list", "--parents", &format!("refs/heads/overnight/{STUDY}")]);
+        let found = found.expect("list the branch");
+        let parents: BTreeMap<&str, &str> = found.lines().filter_map(|line| line.split_once(' ')).collect();
+        for Move { from, to, content } in &world.referee.moves {
+            assert_eq!(parents.get(to.as_str()), Some(&from.as_str()), "the branch forgot what was kept before {to}");
+            let commit = oid(&overnight_model::CommitId(to.clone())).expect("a commit's name");
+            let paths: &[&str] = if world.setup.two_files { &["train.py", "src/model.py"] } else { &["train.py"] };
+            let read = |path: &&str| ((*path).to_owned(), user.read(commit, path).expect("read the surface"));
+            let mut files: Vec<_> = paths.iter().map(read).collect();
+            let made = |files: &Vec<_>| Some(Contents(files.clone()).id());
+            if made(&files) != *content {
+                files.reverse();
+            }
+            assert_eq!(made(&files), *content, "commit {to} has another surface than its experiment");
+        }
     }
 
     /// `verify` and git itself have the last word.
@@ -526,7 +575,7 @@ impl Simulation {
             lives: self.lives,
             crashes: self.crashes,
             outages: self.outages,
-            flaky: world.referee.flaky,
+            seen: world.referee.seen,
             rebases: self.rebases,
             reviews: self.reviews,
             passed: world.passed,
@@ -546,7 +595,10 @@ enum Mission {
 fn check_memory(world: &World, study: &Study) {
     let state = study.state();
     for (id, life) in &world.referee.lives {
-        let stands = matches!(life.verdict, None | Some(Verdict::Kept | Verdict::Baseline | Verdict::Suspect));
+        let stands = matches!(
+            life.verdict,
+            None | Some(Verdict::Kept | Verdict::Baseline | Verdict::Suspect | Verdict::Retracted)
+        );
         assert_eq!(state.find(*id).is_some(), stands, "experiment {id} is held, its verdict is {:?}", life.verdict);
     }
 }

@@ -52,6 +52,9 @@ pub fn propose(setup: &Setup, experiment: ExperimentId, champion: &Contents, pas
     Answer::Proposal { contents: edited(setup, champion, &mut random), description }
 }
 
+/// The settings of the surface; the last one lies in the second file.
+const NAMES: [&str; 7] = ["lr", "wd", "beta", "clip", "warm", "decay", "depth"];
+
 /// One or two numbers moved, and at times a program that misbehaves.
 pub fn edited(setup: &Setup, champion: &Contents, random: &mut Random) -> Contents {
     let mut contents = champion.clone();
@@ -68,7 +71,18 @@ pub fn edited(setup: &Setup, champion: &Contents, random: &mut Random) -> Conten
         22..25 => "flaky",
         25..27 => "guard",
         27 => "bold",
+        28 => "far",
         _ => "hungry",
+    };
+    // Bit by bit, so that neither the names nor their order depend on how many files there are.
+    let names: Vec<&str> = match (setup.many_lines, setup.two_files) {
+        (false, false) => vec!["lr"],
+        (false, true) => vec!["lr", "depth"],
+        (true, two_files) => {
+            let known = if two_files { &NAMES[..] } else { &NAMES[..NAMES.len() - 1] };
+            let first = *random.pick(known);
+            if random.one_in(4) { vec![first, *random.pick(known)] } else { vec![first] }
+        }
     };
     for (path, bytes) in &mut contents.0 {
         let text = String::from_utf8_lossy(bytes).into_owned();
@@ -77,10 +91,9 @@ pub fn edited(setup: &Setup, champion: &Contents, random: &mut Random) -> Conten
             let new = (old + random.normal() * 0.05).clamp(0.0, 9.0);
             (name.to_owned(), format!("{name} = {new:.6}"))
         };
-        let new = match path.as_str() {
-            "train.py" => vec![change("lr", random), ("mode".to_owned(), format!("mode = \"{mode}\""))],
-            _ => vec![change("depth", random)],
-        };
+        let here = names.iter().filter(|name| (**name == "depth") != (path == "train.py"));
+        let mut new: Vec<_> = here.map(|name| change(name, random)).collect();
+        new.push(("mode".to_owned(), format!("mode = \"{mode}\"")));
         let lines = text.split_inclusive('\n').map(|line| {
             let found = new.iter().find(|(name, _)| line.starts_with(&format!("{name} = ")));
             found.map_or_else(|| line.to_owned(), |(_, new)| format!("{new}\n"))
@@ -97,8 +110,15 @@ fn too_far(champion: &Contents) -> Contents {
     contents
 }
 
-/// Runs the simulated evaluation: `nth` is how many trials of these contents were recorded before.
-pub fn measure(setup: &Setup, contents: &Contents, nth: usize, wall: Millis) -> (Measurement, Option<Captured>) {
+/// Runs the simulated evaluation: `nth` is how many trials of these contents were recorded before, `shift` by how much
+/// the machine is another one by now.
+pub fn measure(
+    setup: &Setup,
+    contents: &Contents,
+    nth: usize,
+    shift: f64,
+    wall: Millis,
+) -> (Measurement, Option<Captured>) {
     let text = String::from_utf8_lossy(&joined(contents)).into_owned();
     let mut random = Random::of(setup.seed ^ (nth as u64 + 1).wrapping_mul(0xABCD_EF01), text.as_bytes());
     let mode = text.lines().find_map(|line| line.strip_prefix("mode = ")).unwrap_or("\"ok\"").trim_matches('"');
@@ -110,7 +130,8 @@ pub fn measure(setup: &Setup, contents: &Contents, nth: usize, wall: Millis) -> 
     let memory = if mode == "hungry" { 1000.0 } else { 200.0 + random.unit() };
     let numbers: BTreeMap<String, Score> = [("memory".to_owned(), Score::new(memory).expect("finite"))].into();
     let spread = setup.noise * random.normal();
-    let quality = quality(&text) + spread;
+    let jitter = if setup.jitter > 0 && random.one_in(setup.jitter) { 1e-4 * random.normal() } else { 0.0 };
+    let quality = quality(&text) + spread + jitter + shift;
     let value = match setup.goal {
         Goal::Min => 1.0 + quality,
         Goal::Max => 9.0 - quality,
@@ -136,6 +157,11 @@ pub fn measure(setup: &Setup, contents: &Contents, nth: usize, wall: Millis) -> 
         "bold" if setup.plausible => {
             let value = if setup.goal == Goal::Min { -0.5 } else { 10.5 };
             (Ending::Exited { code: 0 }, Score::new(value), None)
+        }
+        // Far worse than anything, and yet a number like any other.
+        "far" if !setup.plausible => {
+            let value = if setup.goal == Goal::Min { 1e30 } else { -1e30 };
+            (Ending::Exited { code: 0 }, Score::new(value * (1.0 + spread)), None)
         }
         // A liar's numbers: finite, but their differences and squares are not.
         "huge" => (Ending::Exited { code: 0 }, Score::new(f64::MAX * (1.0 - spread.abs().min(0.5))), None),
@@ -170,7 +196,8 @@ pub fn guard(contents: &Contents) -> Ending {
 /// How far the numbers in a surface are from the best ones; nobody in the simulation knows those.
 fn quality(text: &str) -> f64 {
     let far = |name: &str, best: f64, scale: f64| (number(text, name).unwrap_or(best) - best).abs() * scale;
-    far("lr", 0.06, 1.0) + far("wd", 0.05, 1.0) + far("depth", 6.0, 0.1)
+    let line = far("lr", 0.06, 1.0) + far("wd", 0.05, 1.0) + far("beta", 0.1, 1.0) + far("clip", 0.7, 0.5);
+    line + far("warm", 0.25, 0.3) + far("decay", 0.5, 0.2) + far("depth", 6.0, 0.1)
 }
 
 fn number(text: &str, name: &str) -> Option<f64> {

@@ -1,18 +1,32 @@
 //! The referee: watches durable events and holds the engine to its promises.
 //!
-//! It knows the rules in a second, plainer form, and shares nothing with the study's own state but the
-//! judge's formula.
+//! It knows the rules in a second, plainer form, and shares nothing with the study's own state. What the judge makes of
+//! numbers is the judge's own; whom it may choose from, by which trials and on whose surface, is told here once more.
+
+mod life;
+mod merge;
+mod ruling;
+mod seen;
+
+pub use life::Life;
+pub use seen::Seen;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use life::Doubt;
+
 use overnight_engine::ledger::ChainHash;
-use overnight_model::event::{Judged, Loss, Purpose, Reviewed, RunFacts, Scope, StopReason};
-use overnight_model::stats::Tally;
+use overnight_model::event::{Loss, Proposed, Purpose, Reviewed, RunFacts, Scope, StopReason};
+use overnight_model::proposal::{Contents, content_id};
 use overnight_model::study::Summary;
-use overnight_model::verdict::Group;
 use overnight_model::{ContentId, Event, ExperimentId, Reason, Score, Slot, TrialId, Verdict, What};
 
 use super::setup::Setup;
+
+/// The most trials of one candidate, and for its sake.
+const MOST_TRIALS: usize = 24;
+/// Beyond it a number is a lie.
+const LARGEST_SCORE: f64 = 1e100;
 
 /// An event as it must stay, byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,17 +46,29 @@ pub struct Referee {
     /// Champions that were carried over, of every segment.
     pub carried: BTreeSet<ExperimentId>,
     pub champion: Option<ExperimentId>,
+    /// The champions of this segment, each in place of the one before.
+    line: Vec<ExperimentId>,
+    /// Where the branch went, from where, and with which surface.
+    pub moves: Vec<Move>,
+    /// Every surface that was ever seen.
+    texts: BTreeMap<ContentId, Contents>,
     /// Where the branch must be.
     pub branch: Option<String>,
     /// The keep whose branch has not been recorded yet.
     pub unadvanced: Option<ExperimentId>,
+    /// The keep that is being taken back.
+    pub retreating: Option<ExperimentId>,
     /// Where the branch was found, ahead of its record.
     half_way: Option<String>,
-    running: BTreeMap<TrialId, (ExperimentId, Slot, Purpose)>,
+    pub running: BTreeMap<TrialId, (ExperimentId, Slot, Purpose)>,
     guarding: BTreeMap<(ExperimentId, u32), (Slot, Option<ExperimentId>)>,
     /// How guards ended in this run, on whose commit, in order.
     guarded: BTreeMap<(ExperimentId, u32, Option<ExperimentId>), Vec<bool>>,
-    pub flaky: u32,
+    pub seen: Seen,
+    /// Repeats of one surface of this segment were unequal.
+    scatters: bool,
+    /// A trial of this run closed the night.
+    closing: bool,
     trials: BTreeSet<TrialId>,
     slots: u32,
     /// How many experiments may have counted when this run ends.
@@ -53,73 +79,12 @@ pub struct Referee {
     reviewed: bool,
 }
 
-/// Whether the champion still runs, as far as anybody can tell.
-#[derive(Debug, Default)]
-struct Doubt {
-    /// This run is a loop: a person's own try is not held up.
-    loops: bool,
-    /// Experiments in a row whose own run broke.
-    broken: u32,
-    /// What the check of this run said.
-    checked: Option<bool>,
-    /// An earlier run ended because the champion broke.
-    left_broken: bool,
-}
-
-impl Doubt {
-    fn is_open(&self) -> bool {
-        self.loops && (self.broken >= 5 || (self.left_broken && self.checked.is_none()))
-    }
-}
-
-/// One experiment as the referee saw it.
-#[derive(Debug, Clone)]
-pub struct Life {
-    pub asked: bool,
+/// The branch moved.
+#[derive(Debug)]
+pub struct Move {
+    pub from: String,
+    pub to: String,
     pub content: Option<ContentId>,
-    pub verdict: Option<Verdict>,
-    pub metric: Option<f64>,
-    pub trials: Vec<(Purpose, Option<f64>)>,
-    pub commit: Option<String>,
-    parent: Option<String>,
-    /// The baseline of its segment.
-    baseline: ExperimentId,
-    /// The agent gave nothing to try.
-    failed: bool,
-    /// Losses through the engine's own fault, in a row.
-    faults: u32,
-}
-
-impl Life {
-    fn new(baseline: ExperimentId) -> Life {
-        Life {
-            asked: false,
-            content: None,
-            verdict: None,
-            metric: None,
-            trials: Vec::new(),
-            commit: None,
-            parent: None,
-            baseline,
-            failed: false,
-            faults: 0,
-        }
-    }
-
-    /// Open, and neither asked for nor answered.
-    fn is_idle_question(&self) -> bool {
-        self.verdict.is_none() && !self.asked && self.content.is_none() && !self.failed
-    }
-
-    /// The trials that did not choose it, or all where there is no other.
-    fn level(&self) -> Tally {
-        let of = |all: bool| {
-            let fair = |purpose: &Purpose| all || matches!(purpose, Purpose::Baseline | Purpose::Remeasure);
-            let chosen = self.trials.iter().filter(|(purpose, _)| *purpose != Purpose::Check && fair(purpose));
-            Tally::of(chosen.filter_map(|(_, score)| *score))
-        };
-        if of(false).n() > 0 { of(false) } else { of(true) }
-    }
 }
 
 impl Default for Referee {
@@ -130,13 +95,19 @@ impl Default for Referee {
             baseline: ExperimentId::BASELINE,
             carried: BTreeSet::new(),
             champion: None,
+            line: Vec::new(),
+            moves: Vec::new(),
+            texts: BTreeMap::new(),
             branch: None,
             unadvanced: None,
+            retreating: None,
             half_way: None,
             running: BTreeMap::new(),
             guarding: BTreeMap::new(),
             guarded: BTreeMap::new(),
-            flaky: 0,
+            seen: Seen::default(),
+            scatters: false,
+            closing: false,
             trials: BTreeSet::new(),
             slots: 0,
             wanted: None,
@@ -181,9 +152,19 @@ impl Referee {
         Stored { at: event.at.0, body, hash }
     }
 
-    /// How many trials of an experiment were recorded.
-    pub fn measured(&self, experiment: ExperimentId) -> usize {
-        self.lives.get(&experiment).map_or(0, |life| life.trials.len())
+    /// How many trials of an experiment were recorded, or run beside this one.
+    pub fn measured(&self, experiment: ExperimentId, trial: TrialId) -> usize {
+        let beside = self.running.iter().filter(|(id, (owner, ..))| **id < trial && *owner == experiment).count();
+        self.lives.get(&experiment).map_or(0, |life| life.trials.len()) + beside
+    }
+
+    /// Takes note of a surface. One that is measured is the one that its experiment has.
+    pub fn saw(&mut self, contents: &Contents, of: Option<ExperimentId>) {
+        let id = contents.id();
+        if let Some(content) = of.and_then(|of| self.lives.get(&of)?.content.as_ref()) {
+            assert_eq!(*content, id, "experiment {of:?} is measured with another surface than its own");
+        }
+        self.texts.entry(id).or_insert_with(|| contents.clone());
     }
 
     /// What waits for a person.
@@ -251,6 +232,7 @@ impl Referee {
         let compared = experiment == self.baseline || self.carried.contains(&experiment);
         let is_candidate = !compared && self.champion != Some(experiment);
         assert!(slot.0 < self.slots, "slot {slot} of {}", self.slots);
+        assert_eq!(self.unadvanced, None, "something is run before the branch is where the last verdict wants it");
         let done = self.wanted.is_some_and(|wanted| self.counted() >= wanted);
         assert!(!done || !is_candidate, "something is run although as many count as were wanted");
         let taken = self
@@ -297,8 +279,11 @@ impl Referee {
                 self.baseline = facts.experiment;
                 let carried = facts.carried.as_ref().and_then(|carried| carried.experiment);
                 self.carried.extend(carried);
-                let life = Life { commit: Some(facts.baseline.0.clone()), ..Life::new(facts.experiment) };
+                let mut life = Life::new(facts.experiment);
+                life.becomes(&facts.baseline.0);
+                life.content = Some(content_id(&facts.contents));
                 self.lives.insert(facts.experiment, life);
+                (self.scatters, self.line) = (false, Vec::new());
                 self.doubt.left_broken = false;
             }
             What::RunStarted(RunFacts { slots, scope, .. }) => {
@@ -309,7 +294,7 @@ impl Referee {
                     Scope::Loop { experiments } => experiments.map(|n| n + self.counted()),
                     Scope::One => None,
                 };
-                (self.stopped, self.reviewed) = (false, false);
+                (self.stopped, self.reviewed, self.closing) = (false, false, false);
                 assert!(self.running.is_empty(), "trials of an earlier run were not recorded as lost");
                 assert!(self.guarding.is_empty(), "guards of an earlier run were not recorded as lost");
                 assert!(self.lives.values().all(|life| !life.asked), "an attempt was not recorded as lost");
@@ -333,6 +318,7 @@ impl Referee {
             What::StopRequested { .. } | What::Imported(_) | What::Unknown => {}
             What::Asked { experiment, agent, parent } => {
                 assert_eq!(Some(&parent.0), self.branch.as_ref(), "an agent was asked about another than the champion");
+                assert!(!self.closing, "an agent was asked while the night was closed");
                 let life = self.begin(*experiment);
                 assert!(!life.asked && life.content.is_none(), "experiment {experiment} was asked for twice");
                 life.asked = true;
@@ -346,37 +332,49 @@ impl Referee {
                 (life.asked, life.failed) = (false, true);
             }
             What::Proposed(proposed) => {
+                let is_new = !self.lives.get(&proposed.experiment).is_some_and(|life| life.asked);
+                if is_new && proposed.agent != "person" && !self.carried.contains(&proposed.experiment) {
+                    self.check_again(proposed);
+                }
                 let life = self.begin(proposed.experiment);
                 assert!(life.content.is_none(), "experiment {} was proposed twice", proposed.experiment);
                 life.asked = false;
                 life.content = Some(proposed.content.clone());
-                life.commit = Some(proposed.commit.0.clone());
+                life.becomes(&proposed.commit.0);
                 life.parent = Some(proposed.parent.0.clone());
             }
-            What::TrialStarted { trial, experiment, purpose, slot, .. } => {
+            What::Restacked(proposed) => self.restack(proposed),
+            What::NotRestacked { experiment } => self.clash(*experiment),
+            What::TrialStarted { trial, experiment, purpose, slot, aid, .. } => {
                 assert!(self.trials.insert(*trial), "trial {trial} was started twice");
                 self.take_slot(*slot, *experiment);
-                let again = matches!(purpose, Purpose::Remeasure | Purpose::Check);
-                let standing = self.champion == Some(*experiment) && again;
                 self.check_doubt(*purpose);
-                let life = self.life(*experiment);
-                assert!(life.verdict.is_none() || standing, "a trial for a judged experiment");
-                let is_baseline = *experiment == life.baseline;
-                assert!(is_baseline || life.content.is_some(), "a trial of nothing");
+                self.check_purpose(*experiment, *purpose, *aid);
                 self.running.insert(*trial, (*experiment, *slot, *purpose));
             }
             What::TrialFinished { trial, experiment, measurement } => {
                 let running = self.running.remove(trial);
                 let (owner, _, purpose) = running.unwrap_or_else(|| panic!("trial {trial} is not running"));
                 assert_eq!(owner, *experiment, "trial {trial} belongs to another experiment");
-                let score = measurement.metric.map(Score::get).filter(|_| measurement.ending.succeeded());
-                self.doubt.left_broken &= score.is_none();
+                let number = measurement.metric.map(Score::get).filter(|_| measurement.ending.succeeded());
+                let score = number.filter(|number| number.abs() <= LARGEST_SCORE);
+                self.doubt.left_broken &= number.is_none();
                 if purpose == Purpose::Check {
-                    (self.doubt.broken, self.doubt.checked) = (0, Some(score.is_some()));
+                    (self.doubt.broken, self.doubt.checked) = (0, Some(number.is_some()));
+                } else if self.champion == Some(*experiment) && number.is_none() {
+                    (self.doubt.left_broken, self.doubt.checked) = (true, None);
                 }
                 let life = self.life(*experiment);
                 life.trials.push((purpose, score));
+                life.gave_a_number |= number.is_some();
                 life.faults = 0;
+                let scores = life.scores();
+                if !self.scatters && scores.windows(2).any(|pair| pair[0] != pair[1]) {
+                    self.scatters = true;
+                    let judged =
+                        |life: &&Life| life.verdict == Some(Verdict::Discarded) && life.baseline == self.baseline;
+                    self.seen.woke_late += u32::from(self.lives.values().any(|life| judged(&life)));
+                }
             }
             What::TrialLost { trial, experiment, loss } => {
                 let lost = self.running.remove(trial).map(|(owner, ..)| owner);
@@ -386,6 +384,7 @@ impl Referee {
             What::GuardStarted { experiment, guard, slot, on, command } => {
                 self.take_slot(*slot, *experiment);
                 self.check_doubt(Purpose::Screen);
+                assert!(!self.closing, "a guard was run while the night was closed");
                 self.open_life(*experiment);
                 assert!(["compile", "pytest"].contains(&command.as_str()), "`{command}` is no guard of this study");
                 self.check_guard(*experiment, *guard, *on);
@@ -396,7 +395,7 @@ impl Referee {
                 let started = self.guarding.remove(&(*experiment, *guard));
                 let (_, on) = started.unwrap_or_else(|| panic!("guard {guard} of {experiment} was not running"));
                 let runs = self.guarded.entry((*experiment, *guard, on)).or_default();
-                self.flaky += u32::from(runs.last() == Some(&false) && ending.succeeded());
+                self.seen.flaky += u32::from(runs.last() == Some(&false) && ending.succeeded());
                 runs.push(ending.succeeded());
                 self.open_life(*experiment).faults = 0;
             }
@@ -419,17 +418,53 @@ impl Referee {
                     assert_eq!(self.unadvanced.replace(*experiment), None, "a word came before a keep was done");
                 }
             }
-            What::BranchAdvanced { experiment, from, to, .. } => {
+            What::Retracted(retracted) => self.retract(retracted.experiment),
+            What::BranchAdvanced { experiment, from, to, retracted } => {
                 assert_eq!(self.unadvanced.take(), Some(*experiment), "the branch moved without a verdict");
+                let retreating = self.retreating.take();
+                assert_eq!(retreating, *retracted, "the record of a move does not say what it took back");
+                match retreating {
+                    Some(taken_back) => {
+                        assert_eq!(self.line.pop(), Some(taken_back), "another than the champion was taken back");
+                        assert_eq!(self.line.last(), Some(experiment), "the branch was led back to the wrong champion");
+                        self.seen.retreats_reviewed += u32::from(self.stopped || self.reviewed);
+                    }
+                    None => self.line.push(*experiment),
+                }
                 assert_eq!(from.as_ref().map(|id| &id.0), self.branch.as_ref(), "the branch moved from elsewhere");
                 if let Some(half_way) = self.half_way.take() {
                     assert_eq!(half_way, to.0, "the record names another commit than the branch");
                 }
                 self.branch = Some(to.0.clone());
                 self.champion = Some(*experiment);
-                self.life(*experiment).commit = Some(to.0.clone());
+                let life = self.life(*experiment);
+                life.becomes(&to.0);
+                let content = life.content.clone();
+                if retreating.is_some() || *experiment != life.baseline {
+                    let from = from.as_ref().expect("a keep stands on the champion before").0.clone();
+                    self.moves.push(Move { from, to: to.0.clone(), content });
+                }
             }
         }
+    }
+
+    /// The surface of a judged experiment, as it is offered once more after the machine became another one.
+    fn check_again(&mut self, proposed: &Proposed) {
+        assert_eq!(
+            Some(&proposed.parent.0),
+            self.branch.as_ref(),
+            "something old was put on another than the champion"
+        );
+        let was = self.lives.values().find(|life| {
+            let is_it = life.content.as_ref() == Some(&proposed.content) && life.baseline == self.baseline;
+            is_it && life.verdict == Some(Verdict::Discarded) && life.against == self.champion
+        });
+        let was = was.unwrap_or_else(|| panic!("{} came of itself, and was never let go", proposed.experiment));
+        let champion = &self.lives[&self.champion.expect("there is a champion")];
+        let made_for = was.parent.as_ref().expect("a proposal has a parent");
+        assert!(champion.commits.contains(made_for), "what comes again would undo what was kept since");
+        assert!(!self.closing, "something old was tried while the night was closed");
+        self.seen.again += 1;
     }
 
     /// A guard is run once more where it failed, and on the champion where it failed twice.
@@ -463,8 +498,8 @@ impl Referee {
                 assert!(self.doubt.is_open(), "the champion was checked without need");
                 assert!(!self.running.values().any(is_check), "the champion is checked twice at once");
             }
-            // Where as many count as were wanted, a new champion is still measured again.
-            Purpose::Remeasure => {}
+            // The last trials of a night are for its own measurement.
+            Purpose::Close => {}
             _ => {
                 let hopeless = self.champion.is_some_and(|id| self.lives[&id].faults >= 3);
                 assert!(hopeless || !self.doubt.is_open(), "an idea was tried although five in a row broke");
@@ -478,109 +513,5 @@ impl Referee {
         let life = self.life(experiment);
         life.faults += u32::from(matches!(loss, Loss::Fault { .. }));
         assert!(life.faults <= 3 + side_by_side, "{experiment} was lost by fault {} times in a row", life.faults);
-    }
-
-    fn judge(&mut self, setup: &Setup, judged: &Judged) {
-        let Judged { experiment, verdict, metric, .. } = judged;
-        assert!(self.running.values().all(|(owner, ..)| owner != experiment), "{experiment} is judged while it runs");
-        assert!(self.guarding.keys().all(|(owner, _)| owner != experiment), "{experiment} is judged while guarded");
-        assert_eq!(self.unadvanced, None, "a verdict came before the branch was where the last one wants it");
-        let life = self.open_life(*experiment).clone();
-        assert!(!life.asked, "{experiment} is judged while its agent is at work");
-        let failures = life.trials.iter().filter(|(_, score)| score.is_none()).count();
-        match verdict {
-            Verdict::Kept => {
-                assert!(metric.is_some(), "{experiment} is kept without a metric");
-                assert_eq!(failures, 0, "{experiment} is kept although a trial of it failed");
-                match self.carried.contains(experiment) {
-                    true => self.check_carried(setup, &life),
-                    false => self.check_kept(setup, *experiment, &life),
-                }
-                let twin = self.lives.iter().find(|(id, other)| {
-                    let is_near = *id < experiment && other.baseline == life.baseline;
-                    is_near && other.content == life.content && other.verdict == Some(Verdict::Kept)
-                });
-                assert!(twin.is_none(), "{experiment} is kept, and is what {:?} was", twin.map(|(id, _)| id));
-            }
-            Verdict::Baseline => {
-                assert_eq!(*experiment, self.baseline);
-                assert!(life.trials.len() >= 3 && failures == 0, "the baseline was judged on {:?}", life.trials);
-            }
-            Verdict::Discarded => {
-                assert!(!life.trials.is_empty() && failures == 0, "discarded on {:?}", life.trials);
-            }
-            Verdict::Crashed | Verdict::TimedOut | Verdict::InvalidMetric => {
-                assert!(failures > 0, "{verdict:?} without a failed trial");
-            }
-            Verdict::GuardFailed if matches!(judged.reason, Reason::GuardCommand { .. }) => {
-                let of = |on: bool| {
-                    let mine =
-                        self.guarded.iter().filter(|((id, _, other), _)| id == experiment && other.is_some() == on);
-                    mine.map(|(_, runs)| runs.as_slice()).collect::<Vec<_>>()
-                };
-                assert!(of(false).contains(&[false, false].as_slice()), "a guard failed by chance: {:?}", of(false));
-                assert!(
-                    of(true).iter().any(|runs| runs.last() == Some(&true)),
-                    "nobody passes the guard: {:?}",
-                    of(true)
-                );
-            }
-            Verdict::Duplicate | Verdict::NoChange => assert!(life.trials.is_empty(), "a repeat cost a trial"),
-            _ => {}
-        }
-        if matches!(verdict, Verdict::Kept | Verdict::Baseline) {
-            self.unadvanced = Some(*experiment);
-        }
-        match verdict.group() {
-            Group::Broken => self.doubt.broken += 1,
-            _ if life.trials.iter().any(|(_, score)| score.is_some()) => self.doubt.broken = 0,
-            _ => {}
-        }
-        let life = self.life(*experiment);
-        life.verdict = Some(*verdict);
-        life.metric = metric.map(Score::get);
-    }
-
-    /// Whatever the noise: a keep was better each time that it could be chosen, and was measured again after that.
-    fn check_kept(&self, setup: &Setup, experiment: ExperimentId, life: &Life) {
-        let champion = self.champion.and_then(|id| self.lives.get(&id)).expect("there is a champion to beat");
-        let level = champion.level().mean().expect("a champion has a level");
-        let scores: Vec<f64> = life.trials.iter().filter_map(|(_, score)| *score).collect();
-        let gains: Vec<f64> = scores.iter().map(|score| setup.goal.gain(level, *score)).collect();
-        assert!(gains.len() >= 2, "{experiment} was kept on {scores:?}");
-        assert!(
-            gains[..2].iter().all(|gain| *gain > 0.0 && *gain >= setup.min_gain),
-            "{experiment} was kept with gains of {gains:?}"
-        );
-        let same = scores.iter().all(|score| *score == scores[0]);
-        assert!(same || gains.len() >= 3, "{experiment} was kept on {scores:?}, which differ");
-        assert!(Tally::of(gains[1..].iter().copied()).mean() > Some(0.0), "{experiment} was kept with {gains:?}");
-    }
-
-    /// What came over from another segment was measured as the baseline was, and is not far below it.
-    fn check_carried(&self, setup: &Setup, life: &Life) {
-        assert_eq!(self.champion, Some(self.baseline), "a champion is compared with the baseline of its segment");
-        assert!(life.trials.iter().all(|(purpose, _)| *purpose == Purpose::Remeasure) && life.trials.len() >= 3);
-        let level = |life: &Life| life.level().mean().expect("a level");
-        let gain = setup.goal.gain(level(&self.lives[&self.baseline]), level(life));
-        assert!(gain >= -8.0 * setup.noise, "a champion that is worse by {} was carried over", -gain);
-    }
-
-    fn check_summary(&self, summary: &Summary) {
-        let judged = || self.candidates().filter_map(|life| life.verdict);
-        let of = |group: Group| judged().filter(|verdict| verdict.group() == group).count() as u64;
-        let counts = [summary.kept, summary.not_better, summary.broken, summary.refused, summary.not_counted];
-        let recount =
-            [of(Group::Kept), of(Group::NotBetter), of(Group::Broken), of(Group::Refused), of(Group::NotCounted)];
-        assert_eq!(counts, recount, "the summary counts wrongly");
-        assert_eq!(summary.experiments, self.counted(), "the summary counts wrongly");
-        assert_eq!(summary.open, self.open() as u64, "the summary miscounts what is open");
-        assert_eq!(summary.running.len(), self.running.len(), "the summary miscounts what runs");
-        assert_eq!(summary.champion.as_ref().map(|level| level.experiment), self.champion);
-        assert_eq!(summary.champion.as_ref().map(|level| &level.commit.0), self.branch.as_ref());
-        for level in [&summary.baseline, &summary.champion].into_iter().flatten() {
-            assert!(level.metric.is_none_or(f64::is_finite), "a level that is not finite: {level:?}");
-        }
-        assert!(summary.noise.sd.is_none_or(f64::is_finite), "a noise that is not finite: {:?}", summary.noise);
     }
 }

@@ -24,8 +24,12 @@ pub struct Setup {
     pub goal: Goal,
     /// The spread of one trial; 0 for a deterministic metric.
     pub noise: f64,
+    /// Once in so many trials of a metric that is else deterministic, the number is another one.
+    pub jitter: u64,
     pub min_gain: f64,
     pub tuner: bool,
+    /// Proposals change one line or two of many, or always the same one.
+    pub many_lines: bool,
     /// More than one file, in different folders.
     pub two_files: bool,
     /// Contents beyond what the ledger keeps in its database.
@@ -43,6 +47,7 @@ pub struct Setup {
 pub enum Limits {
     None,
     NightWall,
+    LongNight,
     NightExperiments,
     NoGain,
     TotalWall,
@@ -74,6 +79,8 @@ pub struct Faults {
     pub tries: bool,
     /// The owner changes a locked file between two runs, and asks for a new segment.
     pub rebase: u64,
+    /// The machine becomes another one: every number moves by many times the noise.
+    pub shift: u64,
 }
 
 impl Setup {
@@ -98,16 +105,19 @@ impl Setup {
             packing: random.one_in(4),
             tries: random.one_in(2),
             rebase: *Random::new(seed ^ 0x5e6).pick(&[0, 0, 3]),
+            shift: *Random::new(seed ^ 0x5417).pick(&[0, 0, 80]),
         };
         Setup {
             seed,
             experiments: 25 + random.below(30),
-            slots: 1 + random.below(4) as u32,
+            slots: 1 + random.below(8) as u32,
             ahead: *Random::new(seed ^ 0xa4ead).pick(&[0, 1, 1, 3]),
             goal: *random.pick(&[Goal::Min, Goal::Max]),
-            noise: *random.pick(&[0.0, 0.0, 0.004, 0.02]),
+            noise: *random.pick(&[0.0, 0.0, 0.004, 0.02, 0.1]),
+            jitter: *Random::new(seed ^ 0x717).pick(&[0, 0, 12]),
             min_gain: *random.pick(&[0.0, 0.0, 0.01]),
             tuner: random.one_in(5),
+            many_lines: !Random::new(seed ^ 0x11e5).one_in(4),
             two_files: random.one_in(3),
             large: random.one_in(12),
             marker: random.one_in(3),
@@ -138,8 +148,10 @@ impl Setup {
             ahead: 0,
             goal: Goal::Min,
             noise,
+            jitter: 0,
             min_gain: 0.0,
             tuner: false,
+            many_lines: false,
             two_files: false,
             large: false,
             marker: false,
@@ -150,6 +162,30 @@ impl Setup {
             limits: Limits::None,
             faults: Faults { bad_candidates: true, bad_agent: true, power_loss: 2, ..Faults::default() },
         }
+    }
+
+    /// A night of small effects in much noise, on a machine that shifts, with several at work side by side.
+    pub fn night(seed: u64) -> Setup {
+        let mut random = Random::new(seed ^ 0x0419);
+        let slots = *random.pick(&[1, 2, 3, 4, 8]);
+        let limits = *random.pick(&[Limits::None, Limits::NightWall, Limits::LongNight]);
+        let faults = Faults {
+            crash: *random.pick(&[100, 300, 900]),
+            power_loss: 2,
+            lost_trial: *random.pick(&[0, 40]),
+            flaky_guard: 5,
+            review: 1,
+            shift: 60,
+            ..Faults::default()
+        };
+        let noise = *random.pick(&[0.05, 0.1, 0.2]);
+        let (guard_before_keep, many_lines, ahead) = (random.one_in(3), true, 1);
+        Setup { slots, ahead, limits, faults, guard_before_keep, many_lines, ..Setup::calm(seed, 50, noise) }
+    }
+
+    /// How far numbers may have moved between two moments, since nobody but the machine changed.
+    pub fn largest_shift(&self) -> f64 {
+        if self.faults.shift > 0 { f64::INFINITY } else { 0.0 }
     }
 
     /// The triplet; the last run of a study has no limits, so that nothing stays open.
@@ -187,6 +223,7 @@ impl Setup {
         text += match (with_limits, self.limits) {
             (false, _) | (_, Limits::None) => "",
             (_, Limits::NightWall) => "[limits]\nwall = \"15m\"\n",
+            (_, Limits::LongNight) => "[limits]\nwall = \"90m\"\n",
             (_, Limits::NightExperiments) => "[limits]\nexperiments = 12\n",
             (_, Limits::NoGain) => "[limits]\nno_gain_for = \"10m\"\n",
             (_, Limits::TotalWall) => "[limits.total]\nwall = \"30m\"\nno_gain_for = 30\n",
@@ -202,7 +239,9 @@ impl Setup {
         let make = || {
             let padding =
                 if self.large { "# padding padding padding padding padding\n".repeat(1800) } else { String::new() };
-            let text = format!("lr = 0.5\nwd = 0.25\nmode = \"ok\"\n{MARKER}\nprint(lr)\n{padding}");
+            let text = format!(
+                "lr = 0.5\nwd = 0.25\nbeta = 0.4\nclip = 0.3\nmode = \"ok\"\nwarm = 0.2\ndecay = 0.6\n{MARKER}\nprint(lr)\n{padding}"
+            );
             Repo::new()
                 .file("train.py", text)
                 .file("src/model.py", "depth = 4\n")

@@ -3,13 +3,17 @@
 use std::path::PathBuf;
 
 use overnight_model::proposal::Contents;
-use overnight_model::study::Summary;
-use overnight_model::{Event, State};
+use overnight_model::spec::Spec;
+use overnight_model::study::{Step, Summary};
+use overnight_model::{Event, State, Study, Timestamp};
 
 use super::disk::{self, Image};
 use super::random::Random;
 use super::referee::Referee;
 use super::setup::Setup;
+
+/// One turn in so many is folded again at the end.
+const MOMENTS_APART: u64 = 29;
 
 /// Thrown where the engine is killed; nothing of it runs after that.
 pub struct Crash;
@@ -83,6 +87,8 @@ pub struct World {
     pub bad_spell: u64,
     /// So many of the next evaluations fail, because something they need is gone.
     pub outage: u64,
+    /// By how much every number is another one since the machine is.
+    pub shift: f64,
     /// So many of the next guards fail, because something they need is gone.
     pub guard_outage: u64,
     /// Contents that were proposed before.
@@ -90,10 +96,24 @@ pub struct World {
     /// Stored by the engine, not yet acknowledged.
     pending: Vec<Event>,
     pending_summary: Option<Summary>,
+    pending_moment: Option<(Timestamp, Option<Step>)>,
+    /// What the triplet of the present engine says.
+    pub spec: Option<Spec>,
+    /// Moments that are to be the same when the ledger is folded again.
+    pub moments: Vec<Moment>,
     before_append: Option<Image>,
     /// Set when the engine was killed: the ledger as it is found.
     pub wreck: Option<Wreck>,
     pub log: Option<Vec<String>>,
+}
+
+/// The study after so many events: what views show, and what comes next.
+pub struct Moment {
+    pub events: usize,
+    pub at: Timestamp,
+    pub spec: Spec,
+    pub summary: Option<Summary>,
+    pub next: Option<Step>,
 }
 
 /// What a crash left of the ledger.
@@ -120,10 +140,14 @@ impl World {
             // Some machines are not ready when the study begins.
             bad_spell: if setup.faults.broken_baseline { 4 } else { 0 },
             outage: 0,
+            shift: 0.0,
             guard_outage: 0,
+            spec: None,
+            moments: Vec::new(),
             past: Vec::new(),
             pending: Vec::new(),
             pending_summary: None,
+            pending_moment: None,
             before_append: None,
             wreck: None,
             log: None,
@@ -156,6 +180,12 @@ impl World {
     pub fn watched(&mut self, event: &Event, state: &State) {
         if self.pending.is_empty() {
             self.pending_summary = state.summary();
+            // Seldom enough to cost little, and for every study at other moments.
+            let is_its_turn = (self.passed.appends + self.setup.seed).is_multiple_of(MOMENTS_APART);
+            self.pending_moment = self.spec.clone().filter(|_| is_its_turn).map(|spec| {
+                let at = Timestamp(self.monotonic + self.skew);
+                (at, Study::new(spec, state.clone()).next_step(at))
+            });
         }
         self.say(|| format!("  {:?}", event.what));
         self.pending.push(event.clone());
@@ -184,7 +214,11 @@ impl World {
             self.die("inside an append", Wreck { image: torn, power_loss: true, unacknowledged, before: Some(before) });
         }
         let events = std::mem::take(&mut self.pending);
-        self.referee.acknowledge(&self.setup, &events, self.pending_summary.take().as_ref());
+        let summary = self.pending_summary.take();
+        self.referee.acknowledge(&self.setup, &events, summary.as_ref());
+        if let Some(((at, next), spec)) = self.pending_moment.take().zip(self.spec.clone()) {
+            self.moments.push(Moment { events: self.referee.stored.len(), at, spec, summary, next });
+        }
         if self.dies_at(Point::AfterAppend(self.passed.appends)) {
             self.crash("after an append");
         }
@@ -201,6 +235,7 @@ impl World {
         self.say(|| format!("== killed {place}{}", if wreck.power_loss { ", power lost" } else { "" }));
         self.before_append = None;
         self.pending.clear();
+        self.pending_moment = None;
         self.wreck = Some(wreck);
         // No panic hook: this is not a failure.
         std::panic::resume_unwind(Box::new(Crash))

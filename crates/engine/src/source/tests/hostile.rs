@@ -36,6 +36,13 @@ fn a_file_that_is_too_large_has_no_form() {
 }
 
 #[test]
+fn a_file_of_comments_is_not_read_once_for_each_of_them() {
+    assert_eq!(form("a.py", "#\n".repeat(SIZE_LIMIT / 2).as_bytes()), None);
+    let license = "# one line of many, as they stand at the top of a file\n".repeat(300);
+    assert!(form("a.py", format!("{license}x = 1\n{license}").as_bytes()).is_some());
+}
+
+#[test]
 fn a_file_of_errors_is_given_up_and_not_mended() {
     for path in PATHS {
         for junk in
