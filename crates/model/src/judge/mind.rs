@@ -196,9 +196,14 @@ impl Mind {
         (mean, variance.sqrt())
     }
 
-    /// The sd of one trial.
+    /// The sd of one trial, as it most likely is: the few worlds in which it would be many times larger do not rule it.
     pub fn noise(&self) -> f64 {
-        self.worlds.iter().map(|world| world.chance * world.sd * world.sd).sum::<f64>().sqrt()
+        self.worlds.iter().map(|world| world.chance * world.sd.ln()).sum::<f64>().exp()
+    }
+
+    /// The variance of one trial, with what is not known of it: for intervals.
+    pub fn variance(&self) -> f64 {
+        self.worlds.iter().map(|world| world.chance * world.sd * world.sd).sum()
     }
 
     /// By how much the level of everything may have moved over so many trials, as a variance.

@@ -8,6 +8,8 @@ use crate::id::ExperimentId;
 /// How much of what was learned about the study's edits is let go with each further candidate: good ones run out, and no
 /// hypothesis is ever out of the question.
 const FORGETS: f64 = 0.01;
+/// One candidate makes no hypothesis less likely than another by more than this: one huge gain is no rich study.
+const ONE_SAYS: f64 = 40.0;
 /// An effect beyond so many sd of one trial is far.
 const FAR: f64 = 6.0;
 /// How much of what is believed of a candidate is taken back where it is put on another champion: edits interact.
@@ -207,11 +209,13 @@ impl World {
             return;
         }
         let known = prior();
-        for (hypothesis, chance) in self.hypotheses.iter_mut().enumerate() {
-            let parts = known.weights[hypothesis].iter().zip(&bank.components);
-            let likelihood: f64 = parts.map(|(weight, component)| weight * component.evidence).sum();
-            *chance *= likelihood;
-        }
+        let likelihood = |weights: &[f64; COMPONENTS]| -> f64 {
+            weights.iter().zip(&bank.components).map(|(weight, component)| weight * component.evidence).sum()
+        };
+        let mut likely: Vec<f64> = known.weights.iter().map(likelihood).collect();
+        let least = likely.iter().copied().fold(0.0, f64::max) / ONE_SAYS;
+        likely.iter_mut().for_each(|likely| *likely = likely.max(least));
+        self.hypotheses.iter_mut().zip(&likely).for_each(|(chance, likely)| *chance *= likely);
         let total: f64 = self.hypotheses.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         for (chance, first) in self.hypotheses.iter_mut().zip(&known.chances) {
             *chance = (1.0 - FORGETS) * *chance / total + FORGETS * first;

@@ -13,12 +13,16 @@ use crate::units::{Millis, Timestamp};
 
 /// After so many trials of others the champion is measured once more; sooner while little is known of it.
 const WATCH: [u32; 5] = [8, 8, 16, 32, 40];
+/// One that was never measured since it was kept does not wait longer than this.
+const UNSEEN: u32 = 24;
 /// The most of a night that goes into its own measurement, and how many pairs are worth the while.
-const CLOSING_SHARE: f64 = 0.06;
+const CLOSING_SHARE: f64 = 0.08;
 const FEWEST_PAIRS: u32 = 2;
 const MOST_PAIRS: u32 = 12;
-/// The luck that was fixed is expected to be that of the luckiest of about five, in sd of one trial.
-const LUCK: f64 = 1.16;
+/// The luck that was fixed is expected to be that of the luckiest of about ten, in sd of one trial.
+const LUCK: f64 = 1.5;
+/// Champions differ in how they scatter, and were chosen; with this the interval holds as often as it says.
+const WIDER: f64 = 1.08;
 /// How many trials the pooled noise counts for, where a commit's own repeats say how it scatters itself.
 const POOLED: f64 = 4.0;
 
@@ -29,6 +33,7 @@ impl Study {
         self.state.mind()?;
         let judging = &self.state.judging;
         let gap = WATCH[(judging.looks as usize).min(WATCH.len() - 1)];
+        let gap = if self.is_champion_shown() { gap } else { gap.min(UNSEEN) };
         let at_target = !self.is_champion_shown() && self.target_reached().is_some();
         let run = self.state.run.as_ref()?;
         let due = match run.facts.scope {
@@ -39,7 +44,20 @@ impl Study {
         // A trial that we ourselves lose every time must not hold up the night, and at its end nothing is left to watch for.
         let ends = run.closing || self.left() == Some(0);
         let can = !is_hopeless(champion) && !self.is_champion_running() && !ends;
-        (due && can).then(|| self.trial(champion.id, Purpose::Sentinel, slot))
+        (due && can).then(|| self.probe(champion, self.trial(champion.id, Purpose::Sentinel, slot)))
+    }
+
+    /// Once in a segment the baseline gets a seed that it had: then it is known whether the seed makes the number.
+    fn probe(&self, champion: &Experiment, step: Step) -> Step {
+        let seeds: Vec<Seed> = champion.trials.iter().map(|trial| trial.seed).collect();
+        let is_due =
+            champion.id == self.state.baseline() && seeds.iter().skip(1).all(|seed| Some(seed) != seeds.first());
+        match (step, seeds.first()) {
+            (Step::StartTrial { trial, experiment, purpose, slot, aid, .. }, Some(&seed)) if is_due => {
+                Step::StartTrial { trial, experiment, purpose, seed, slot, aid }
+            }
+            (step, _) => step,
+        }
     }
 
     /// Whether the champion's level rests on trials that had no part in choosing it, or on none that scatter.
@@ -179,7 +197,7 @@ impl State {
 
     /// The variance of a mean: of one trial's own noise, and of what repeats itself where the candidate fixed its luck.
     fn variance_of(&self, mind: &Mind, experiment: &Experiment, tally: &Tally) -> f64 {
-        let pooled = mind.noise().powi(2);
+        let pooled = mind.variance();
         if self.is_frozen(experiment) {
             return pooled;
         }
@@ -224,7 +242,7 @@ impl State {
 }
 
 fn interval(gain: f64, variance: f64, repeats: u32) -> Estimate {
-    let half = student_t(Confidence::P975, repeats.saturating_sub(1).max(4)) * variance.sqrt();
+    let half = WIDER * student_t(Confidence::P975, repeats.saturating_sub(1).max(4)) * variance.sqrt();
     Estimate { gain, low: Some(gain - half), high: Some(gain + half) }
 }
 

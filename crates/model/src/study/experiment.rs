@@ -135,6 +135,12 @@ impl Experiment {
         self.commit.as_ref() == Some(commit) || self.was.contains(commit)
     }
 
+    /// Whether the last trial gave what the same seed gave before: the seed makes the number, and nothing new was seen.
+    pub fn repeats_itself(&self) -> bool {
+        let Some((last, before)) = self.fresh().split_last() else { return false };
+        before.iter().any(|trial| trial.seed == last.seed && trial.score() == last.score())
+    }
+
     /// What it is: layout and comments aside where that is known, else its bytes.
     pub fn identity(&self) -> Option<&ContentId> {
         self.form.as_ref().or(self.content.as_ref())

@@ -185,7 +185,7 @@ impl State {
             if Some(id) == self.champion { closing.champion.add(told) } else { closing.baseline.add(told) }
         }
         // What repeats itself in a metric that never does is one look at it, however often.
-        let is_new = self.find(id).is_none_or(|found| !self.is_frozen(found));
+        let is_new = self.find(id).is_none_or(|found| !self.is_frozen(found) && !found.repeats_itself());
         let is_champion = self.champion == Some(id);
         if self.judging.mind.is_none() {
             return self.wake();
