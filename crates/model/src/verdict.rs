@@ -255,6 +255,11 @@ pub enum Reason {
     },
 }
 
+impl Reason {
+    /// How the words of an idea end that is given back to be done again: rows have reasons as words.
+    pub const NOT_MERGED: &str = "it does not merge with the new one";
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = |value: &f64| short_number(*value);
@@ -310,13 +315,12 @@ impl fmt::Display for Reason {
                 write!(f, "better by {}, {} sure, {}", n(gain), percent(*chance), times(*trials))
             }
             Reason::Unlikely { gain, chance, trials } => {
-                let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, n(&gain.abs()));
-                write!(
-                    f,
-                    "{sign} by {gain} as far as can be told, {} likely better, {}",
-                    percent(*chance),
-                    times(*trials)
-                )
+                let (size, trials) = (n(&gain.abs()), times(*trials));
+                match *gain < 0.0 {
+                    true if *chance < HOPELESS => write!(f, "worse by {size}, {trials}"),
+                    true => write!(f, "expected worse by {size}, {} likely better, {trials}", percent(*chance)),
+                    false => write!(f, "perhaps better by {size}, {} likely, {trials}", percent(*chance)),
+                }
             }
             Reason::Simpler { gain, tokens, before } if *gain == 0.0 => {
                 write!(f, "equal and simpler: {tokens} tokens instead of {before}")
@@ -328,10 +332,10 @@ impl fmt::Display for Reason {
                 write!(f, "better by {}, more than max_step_gain {}: a person should look", n(gain), n(limit))
             }
             Reason::Moved { gain: Some(gain) } => {
-                write!(f, "better by {} than a champion that has moved on; it does not merge with the new one", n(gain))
+                write!(f, "better by {} than a champion that has moved on; {}", n(gain), Reason::NOT_MERGED)
             }
             Reason::Moved { gain: None } => {
-                write!(f, "made for a champion that has moved on; it does not merge with the new one")
+                write!(f, "made for a champion that has moved on; {}", Reason::NOT_MERGED)
             }
             Reason::NotReplicated { gain, chance } => {
                 let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, n(&gain.abs()));
@@ -343,8 +347,11 @@ impl fmt::Display for Reason {
     }
 }
 
+/// Less likely than this it is not worth a word.
+const HOPELESS: f64 = 0.01;
+
 /// A chance as people say it: never quite none, never quite certain.
-fn percent(chance: f64) -> String {
+pub fn percent(chance: f64) -> String {
     match chance * 100.0 {
         low if low < 1.0 => "less than 1 %".to_owned(),
         high if high > 99.0 => "more than 99 %".to_owned(),

@@ -8,17 +8,9 @@ use overnight_model::history::Past;
 use overnight_model::spec::{Assurance, Check, Spec, Tier};
 use overnight_model::study::{FlakyGuard, Level, Row, SegmentRow, Summary};
 use overnight_model::units::short_number;
-use overnight_model::{CommitId, ExperimentId, Goal, Timestamp, Verdict};
+use overnight_model::{ExperimentId, Goal, Timestamp, Verdict};
 
-/// How far the numbers can be trusted, in one line.
-pub(crate) fn trust(assurance: &str, sandbox: &str, seeds: u32) -> String {
-    let seeds = match seeds {
-        0 => "no repeats yet".to_owned(),
-        1 => "1 seed".to_owned(),
-        seeds => format!("{seeds} seeds"),
-    };
-    format!("trust: {assurance} · sandbox {sandbox} · {seeds} · no holdout")
-}
+use super::night::{self, Asked};
 
 /// What a tier means, in one line.
 pub(crate) fn tier_line(tier: Tier) -> &'static str {
@@ -133,15 +125,6 @@ pub(crate) fn counts(summary: &Summary) -> String {
     }
 }
 
-/// A keep that was made from an older champion takes the place of the newer one, whose change it does not have.
-pub(crate) fn undoes(parent: Option<&CommitId>, champion: Option<&CommitId>) -> Option<String> {
-    let (parent, champion) = (parent?, champion?);
-    (parent != champion).then(|| {
-        let (parent, champion) = (parent.short(), champion.short());
-        format!("made from {parent}, kept in place of {champion}: what was kept between them is not in it")
-    })
-}
-
 /// How an earlier segment ended. Its gain stands beside the others, and is never added to them.
 fn past(segment: &SegmentRow) -> String {
     let level = |level: &Option<Level>| level.as_ref().and_then(|level| level.metric);
@@ -152,8 +135,8 @@ fn past(segment: &SegmentRow) -> String {
     format!("segment {}  {metric} {from} → {to}{gain} (under an earlier evaluation)", segment.segment)
 }
 
-/// Earlier segments, baseline, champion and noise.
-pub(crate) fn standing(summary: &Summary) -> Vec<String> {
+/// Earlier segments, baseline, champion, what that gained, noise, and what the judge makes of it.
+pub(crate) fn standing(summary: &Summary, asked: Asked) -> Vec<String> {
     let metric = &summary.metric;
     let number = |value: Option<f64>| value.map_or_else(|| "not measured yet".to_owned(), short_number);
     let noise = match summary.noise.sd {
@@ -176,7 +159,11 @@ pub(crate) fn standing(summary: &Summary) -> Vec<String> {
         };
         lines.push(format!("champion   {metric} {}  ({}, {whose})", number(level.metric), level.commit.short()));
     }
+    if let Some(gained) = summary.gained {
+        lines.push(format!("gain       {}", night::gain(gained)));
+    }
     lines.push(format!("noise      {noise}"));
+    lines.extend(night::lines(summary, asked));
     lines
 }
 
