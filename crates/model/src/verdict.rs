@@ -312,14 +312,14 @@ impl fmt::Display for Reason {
             }
             Reason::NewSegment => write!(f, "the evaluation changed before its verdict"),
             Reason::Expected { gain, chance, trials } => {
-                write!(f, "better by {}, {} sure, {}", n(gain), percent(*chance), times(*trials))
+                write!(f, "better by {}, {} sure, {}", rough(*gain), percent(*chance), times(*trials))
             }
             Reason::Unlikely { gain, chance, trials } => {
-                let (size, trials) = (n(&gain.abs()), times(*trials));
+                let (size, trials) = (rough(gain.abs()), times(*trials));
                 match *gain < 0.0 {
                     true if *chance < HOPELESS => write!(f, "worse by {size}, {trials}"),
                     true => write!(f, "expected worse by {size}, {} likely better, {trials}", percent(*chance)),
-                    false => write!(f, "perhaps better by {size}, {} likely, {trials}", percent(*chance)),
+                    false => write!(f, "perhaps better by {size}, {} likely enough, {trials}", percent(*chance)),
                 }
             }
             Reason::Simpler { gain, tokens, before } if *gain == 0.0 => {
@@ -332,14 +332,18 @@ impl fmt::Display for Reason {
                 write!(f, "better by {}, more than max_step_gain {}: a person should look", n(gain), n(limit))
             }
             Reason::Moved { gain: Some(gain) } => {
-                write!(f, "better by {} than a champion that has moved on; {}", n(gain), Reason::NOT_MERGED)
+                write!(f, "better by {} than a champion that has moved on; {}", rough(*gain), Reason::NOT_MERGED)
             }
             Reason::Moved { gain: None } => {
                 write!(f, "made for a champion that has moved on; {}", Reason::NOT_MERGED)
             }
             Reason::NotReplicated { gain, chance } => {
-                let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, n(&gain.abs()));
-                write!(f, "it did not hold: {sign} by {gain} when measured again, {} likely better", percent(*chance))
+                let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, rough(gain.abs()));
+                write!(
+                    f,
+                    "it did not hold: {sign} by {gain} by all that was measured, {} likely better",
+                    percent(*chance)
+                )
             }
             Reason::Person { said, was } if said.is_empty() => write!(f, "by a person; it was suspect: {was}"),
             Reason::Person { said, was } => write!(f, "by a person: {said}; it was suspect: {was}"),
@@ -357,6 +361,15 @@ pub fn percent(chance: f64) -> String {
         high if high > 99.0 => "more than 99 %".to_owned(),
         share => format!("{share:.0} %"),
     }
+}
+
+/// A number that is believed, not measured: more than three digits would say more than is known.
+pub fn rough(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return short_number(value);
+    }
+    let unit = 10f64.powf(value.abs().log10().floor() - 2.0);
+    short_number((value / unit).round() * unit)
 }
 
 fn times(trials: u32) -> String {

@@ -6,6 +6,7 @@ use overnight_model::event::{Proposed, Purpose};
 use overnight_model::measure::{Output, Usage};
 use overnight_model::study::Row;
 use overnight_model::units::short_number;
+use overnight_model::verdict::rough;
 use overnight_model::{ExperimentId, Measurement, Score, TrialId, What};
 use serde_json::json;
 
@@ -111,13 +112,13 @@ fn head(row: &Row, metric: &str) -> Vec<String> {
         lines.push(format!("  {metric:<11} {}", short_number(value)));
     }
     if row.gain.is_some() {
-        let interval = match (row.gain_low, row.gain_high) {
+        let (expected, interval) = match (row.gain_low, row.gain_high) {
             (Some(low), Some(high)) if low < high => {
-                format!(", 95 % interval {} to {}", short_number(low), short_number(high))
+                (" expected", format!(", 95 % interval {} to {}", rough(low), rough(high)))
             }
-            _ => String::new(),
+            _ => ("", String::new()),
         };
-        lines.push(format!("  gain        {} over the champion of its time{interval}", term::gain(row)));
+        lines.push(format!("  gain        {}{expected} over the champion of its time{interval}", term::gain(row)));
     }
     lines
 }

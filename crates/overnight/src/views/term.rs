@@ -8,6 +8,7 @@ use overnight_model::history::Past;
 use overnight_model::spec::{Assurance, Check, Spec, Tier};
 use overnight_model::study::{FlakyGuard, Level, Row, SegmentRow, Summary};
 use overnight_model::units::short_number;
+use overnight_model::verdict::rough;
 use overnight_model::{ExperimentId, Goal, Timestamp, Verdict};
 
 use super::night::{self, Asked};
@@ -90,7 +91,12 @@ pub(crate) fn header_line(metric: &str) -> String {
 
 /// The gain over the champion of its moment; positive is better.
 pub(crate) fn gain(row: &Row) -> String {
-    row.gain.map_or_else(|| "-".to_owned(), signed)
+    match (row.gain, row.gain_low < row.gain_high) {
+        (None, _) => "-".to_owned(),
+        (Some(gain), true) if gain > 0.0 => format!("+{}", rough(gain)),
+        (Some(gain), true) => rough(gain).replace('-', "−"),
+        (Some(gain), false) => signed(gain),
+    }
 }
 
 pub(crate) fn signed(gain: f64) -> String {
@@ -142,7 +148,8 @@ pub(crate) fn standing(summary: &Summary, asked: Asked) -> Vec<String> {
     let noise = match summary.noise.sd {
         None => "unknown so far".to_owned(),
         Some(0.0) => format!("none seen in {} repeats", summary.noise.trials),
-        Some(sd) => format!("sd {} from {} repeats", short_number(sd), summary.noise.trials),
+        // Every trial says something of it, not only repeats.
+        Some(sd) => format!("sd {} from {} trials", rough(sd), night::count(summary.spent.trials())),
     };
     let mut lines: Vec<String> = summary.past.iter().map(past).collect();
     if let Some(gain) = summary.gain().filter(|_| !lines.is_empty()) {

@@ -85,8 +85,9 @@ fn a_study_that_is_ready() {
     ok    repeats  the same in 5 trials with 4 seeds: no noise; OVERNIGHT_SEED is read nowhere and need
                    not be
     ok    null     an empty knobs.py is worse (9); one more line end changes nothing
-    ok    night    8h = [NIGHT]
-    note  trust    cooperative · sandbox standard · 4 seeds · no holdout
+    ok    night    8h = 610,000 trials: about 550,000 experiments (3 calibrate, 550,000 screen, 58,000
+                   confirm); any gain is sure; assumes 47ms a trial, one idea in ten better
+    note  trust    cooperative · sandbox standard · 4 seeds, all the same · no holdout
                    → candidate code says its own number; a locked `score` in [evaluate] that reads what
                      `run` leaves in $OVERNIGHT_OUT makes it `separated`
     ready: overnight run
@@ -252,8 +253,9 @@ fn a_separated_study_is_checked_with_its_scorer_and_its_guard() {
                    $OVERNIGHT_OUT wins: 0 against 5
                    → see that `run` uses the surface, and let it fail or score worst where there is no
                      answer
-    ok    night    8h = [NIGHT]
-    ok    trust    separated · sandbox standard · 4 seeds · no holdout
+    ok    night    8h = 540,000 trials: about 490,000 experiments (3 calibrate, 490,000 screen, 52,000
+                   confirm); any gain is sure; assumes 53ms a trial, one idea in ten better
+    ok    trust    separated · sandbox standard · 4 seeds, all the same · no holdout
     ready: overnight run
     but first (null): see that `run` uses the surface, and let it fail or score worst where there is no
     answer

@@ -24,12 +24,13 @@ impl Luck {
         match &event.what {
             What::TrialFinished { experiment, .. } => self.finished(*experiment),
             What::Judged(judged) if judged.verdict == Verdict::Kept => drop(self.kept.insert(judged.experiment)),
+            What::Retracted(retracted) => drop(self.kept.remove(&retracted.experiment)),
             _ => {}
         }
         self.compare();
     }
 
-    /// How many beat the champion in their first run, how many of these were run again, and how many were kept.
+    /// How many beat the champion in their first run, how many of these were run again, and how many are kept.
     pub(super) fn counts(&self) -> [usize; 3] {
         let of = |some: &BTreeSet<ExperimentId>| self.beat.intersection(some).count();
         [self.beat.len(), of(&self.again), of(&self.kept)]

@@ -74,7 +74,10 @@ impl Case {
         let mut lines = Vec::new();
         lines.extend(self.kept_for.as_ref().map(|reason| format!("  kept for    {}", printable(&reason.to_string()))));
         if let Some(Opinion { chance, of_candidate, of_champion, price, .. }) = self.opinion {
-            lines.push(format!("  chance      {} that it is better than that champion", percent(chance)));
+            lines.push(format!(
+                "  chance      {} that it is better than that champion, by as much as is asked for",
+                percent(chance)
+            ));
             let champion =
                 if of_champion > 0.0 { format!(", one of the champion {}", rough(of_champion)) } else { String::new() };
             let (worth, price) = (rough(of_candidate), rough(price));
