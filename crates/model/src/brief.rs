@@ -73,7 +73,10 @@ impl Brief {
             if is_given_back && !later.contains(&&row.description) {
                 redo.push(Open { experiment: row.experiment, description: row.description.clone() });
             }
-            later.push(&row.description);
+            // An attempt that gave nothing to run is no second try.
+            if row.verdict.is_none_or(Verdict::is_counted) {
+                later.push(&row.description);
+            }
         }
         redo.reverse();
         redo
@@ -129,6 +132,7 @@ mod tests {
             row(2, "deeper", Reason::Moved { gain: None }, None),
             row(3, "longer", unlikely(), None),
             row(4, "deeper", unlikely(), None),
+            Row { verdict: Some(Verdict::Duplicate), ..row(5, "wider", Reason::NewSegment, None) },
         ];
         let redo: Vec<u64> = Brief::to_redo(rows.iter()).into_iter().map(|open| open.experiment.0).collect();
         assert_eq!(redo, [1]);

@@ -312,7 +312,11 @@ impl fmt::Display for Reason {
             }
             Reason::NewSegment => write!(f, "the evaluation changed before its verdict"),
             Reason::Expected { gain, chance, trials } => {
-                write!(f, "better by {}, {} sure, {}", rough(*gain), percent(*chance), times(*trials))
+                let (gain, trials) = (rough(*gain), times(*trials));
+                match *chance < 0.5 {
+                    true => write!(f, "expected better by {gain}, {} likely, {trials}", percent(*chance)),
+                    false => write!(f, "better by {gain}, {} sure, {trials}", percent(*chance)),
+                }
             }
             Reason::Unlikely { gain, chance, trials } => {
                 let (size, trials) = (rough(gain.abs()), times(*trials));

@@ -85,8 +85,8 @@ pub(crate) struct StatusJson<'a> {
     sandbox: &'a str,
     cost_usd: Option<f64>,
     /// The champion against the baseline, measured after it was chosen.
-    gain: Option<Estimate>,
-    trials: Spent,
+    over_baseline: Option<Estimate>,
+    spent: Spent,
     /// How long one takes, on average.
     trial_seconds: Option<f64>,
     /// Only where there was a segment before.
@@ -172,8 +172,8 @@ impl<'a> StatusJson<'a> {
             kept: summary.map_or(0, |summary| summary.kept),
             running: summary.filter(|_| is_running).map_or(0, |summary| summary.running.len()),
             noise: summary.map(|summary| noise(summary, asked)).unwrap_or_default(),
-            gain: summary.and_then(|summary| summary.gained),
-            trials: summary.map(|summary| summary.spent).unwrap_or_default(),
+            over_baseline: summary.and_then(|summary| summary.gained),
+            spent: summary.map(|summary| summary.spent).unwrap_or_default(),
             trial_seconds: summary.and_then(|summary| summary.trial_time).map(|time| time.as_secs()),
             assurance: summary
                 .map_or(overnight_model::spec::Assurance::Cooperative.name(), |summary| &summary.assurance),

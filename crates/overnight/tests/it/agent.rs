@@ -87,7 +87,8 @@ fn two_at_once(knobs: &str, score: &str, first: &str, second: &str) -> Repo {
     let repo = Repo::new();
     let (one, two) = (repo.beside("first"), repo.beside("second"));
     let agent = format!(
-        "cat > BRIEF\nif test -e FIRST; then {second}; echo the second; touch SECOND\n\
+        "cat > BRIEF\nif test -e SECOND; then echo 'x = 2' > knobs.py; echo the third\n\
+         elif test -e FIRST; then {second}; echo the second; touch SECOND\n\
          else {first}; echo the first; touch FIRST; fi\n"
     );
     let gate = "until grep -q 'x = 5' knobs.py || test -e SECOND; do sleep 0.02; done\n";
@@ -109,11 +110,9 @@ fn an_idea_that_does_not_merge_with_the_new_champion_is_given_back_to_be_done_ag
     let given_back = "made for a champion that has moved on; it does not merge with the new one";
     assert_eq!(repo.verdicts().pop().unwrap(), ("discarded".to_owned(), given_back.to_owned()));
     assert_eq!(repo.experiment(2)["trials"], 0);
-    repo.write("agent.sh", &repo.read("agent.sh").replace("x = 5/x = 3", "x = 4/x = 3"));
     repo.run(1);
     let brief: Json = serde_json::from_str(&std::fs::read_to_string(repo.beside("brief")).unwrap()).unwrap();
     assert_eq!(brief["redo"], serde_json::json!([{ "experiment": 2, "description": "the second" }]));
-    assert_eq!(repo.verdicts().pop().unwrap().0, "kept");
     repo.assert_sound();
 }
 

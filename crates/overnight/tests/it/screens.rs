@@ -203,38 +203,41 @@ fn no_experiments_are_the_baseline_alone() {
 
 #[test]
 fn a_gain_far_beyond_the_noise_is_kept_at_once_and_show_says_how_sure_it_is() {
-    let noisy = r#"x=$(sed -n "s/^x = //p" knobs.py)
-noise=$((OVERNIGHT_SEED % 10))
-echo "loss: $(( (x - 3) * (x - 3) * 100 )).$noise"
+    // Noise that is the same in every run of this test: 3 of 10, on average, whatever the seeds are.
+    let noisy = r#"x=$(sed -n "s/^x = //p" knobs.py); n=$(cat COUNT); echo $((n + 1)) > COUNT
+noise=$(echo 3 9 1 7 5 8 2 6 4 0 | cut -d ' ' -f $((n % 10 + 1)))
+echo "loss: $(( (x - 3) * (x - 3) * 125 + noise ))"
 "#;
-    let repo = Repo::scored_by(noisy);
-    repo.run(2);
+    let repo = Repo::new();
+    let count = repo.beside("count");
+    std::fs::write(&count, "0\n").unwrap();
+    repo.write("score.sh", &noisy.replace("COUNT", count.to_str().unwrap())).commit("noise");
+    repo.write("knobs.py", "x = 3\n");
+    repo.ok(&["try", "--from-worktree", "-m", "less"]);
     let log = repo.log();
-    // Two baseline trials are enough where they differ; one in ten times they do not.
-    assert!([Some(2), Some(3)].contains(&log[0]["trials"].as_u64()), "{}", log[0]);
-    assert_eq!((&log[1]["verdict"], &log[1]["trials"]), (&"discarded".into(), &1.into()), "hopeless: no second look");
-    let kept = &log[2];
-    assert_eq!((&kept["verdict"], &kept["trials"]), (&"kept".into(), &1.into()), "{kept}");
+    assert_eq!(log[0]["trials"], 2, "two that differ are enough to begin with");
+    let kept = &log[1];
+    assert_eq!(kept["verdict"], "kept", "{kept}");
     let number = |key: &str| kept[key].as_f64().unwrap();
     assert!(number("gain_low") < number("gain") && number("gain") < number("gain_high"), "{kept}");
-    assert!(kept["reason"].as_str().unwrap().ends_with("more than 99 % sure, 1 trial"), "{kept}");
+    assert!(kept["reason"].as_str().unwrap().contains(" % sure, "), "{kept}");
     let status = repo.status();
     let noise = &status["noise"];
     assert!(noise["sd"].as_f64().unwrap() > 0.0, "{status}");
     assert!(noise["smallest_sure_gain"].as_f64().unwrap() > noise["sd"].as_f64().unwrap(), "{status}");
-    assert_eq!((&status["trials"]["screen"], &status["trials"]["confirm"]), (&2.into(), &0.into()), "{status}");
+    assert_eq!((&status["spent"]["calibrate"], &status["spent"]["screen"]), (&2.into(), &1.into()), "{status}");
     repo.ok(&["status"])
         .says("sd ")
         .says("is kept nine times in ten, after ")
-        .says(" for 2 experiments: ")
+        .says(" for 1 experiment: 2 calibrate, 1 screen")
         .says("repeats, seed not probed");
     repo.ok(&["show", "champion"])
         .says("expected over the champion of its time, 95 % interval")
-        .says("  chance      more than 99 % that it is better")
+        .says(" % that it is better than that champion")
         .says("  next trial  one more of it was worth ")
         .says("  in all      ");
     let shown: Json = serde_json::from_str(&repo.ok(&["show", "champion", "--json"]).stdout).unwrap();
-    assert!(shown["opinion"]["chance"].as_f64().unwrap() > 0.99, "{shown}");
+    assert!(shown["opinion"]["chance"].as_f64().unwrap() > 0.9, "{shown}");
     assert!(shown["over_baseline"]["low"].as_f64().unwrap() < shown["over_baseline"]["high"].as_f64().unwrap());
     repo.assert_sound();
 }

@@ -150,3 +150,36 @@ fn aids(champion: ExperimentId, candidate: ExperimentId, events: &[StoredEvent])
     };
     started.filter_map(|(trial, seed)| Some(Aid { champion, trial, seed, measurement: finished(trial)? })).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_can_read_how_sure_it_was_and_what_became_of_it() {
+        let opinion = Opinion {
+            expected: 0.0123,
+            low: -0.001,
+            high: 0.03,
+            chance: 0.934,
+            of_candidate: 0.000_12,
+            of_champion: 0.000_21,
+            price: 0.003_1,
+        };
+        let case = Case {
+            opinion: Some(opinion),
+            kept_for: Some(Reason::Expected { gain: 0.0123, chance: 0.934, trials: 2 }),
+            restacked: vec![(CommitId("d1b705600706c11a6fd52df89ac973cc4f065b4d".to_owned()), Some(ExperimentId(4)))],
+            only_seed: true,
+            ..Case::default()
+        };
+        insta::assert_snapshot!(case.lines().join("\n"), @"
+        kept for    better by 0.0123, 93 % sure, 2 trials
+        chance      93 % that it is better than that champion, by as much as is asked for
+        next trial  one more of it was worth 0.00012, one of the champion 0.00021; elsewhere in this study a trial brings 0.0031
+        restacked   onto d1b7056007 (experiment 4), which had become the champion meanwhile; it is judged there
+        note        only a seed-like literal was changed: another draw, and no other program
+        ");
+        assert_eq!(Case::default().lines(), Vec::<String>::new());
+    }
+}
