@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, Trial, is_fair};
 use super::guards::FlakyGuard;
 use super::judging::Spent;
 use super::state::State;
@@ -73,6 +73,10 @@ pub struct Summary {
     /// `None` where it is the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gained: Option<Estimate>,
+    /// Whether that comes from trials of the champion that had no part in choosing it; else it is what its steps were
+    /// expected to bring.
+    #[serde(default)]
+    pub is_measured: bool,
     /// Where the trials of this segment went.
     #[serde(default)]
     pub spent: Spent,
@@ -233,6 +237,7 @@ impl State {
             flaky: self.flaky_guards(),
             imported: self.imported,
             gained: self.gain_over_baseline(),
+            is_measured: self.is_champion_measured(),
             spent: self.spent(),
             trial_time: self.mean_trial_time(),
         })
@@ -252,6 +257,12 @@ impl State {
             SeedUse::Ignored if self.noise() != Noise::Deterministic => SeedUse::Unknown,
             told => told,
         }
+    }
+
+    /// Whether the champion was measured after it was chosen, or gives the same whenever it is.
+    fn is_champion_measured(&self) -> bool {
+        let fair = |trial: &Trial| is_fair(trial.purpose) && trial.score().is_some();
+        self.mind().is_none() || self.champion().is_some_and(|champion| champion.fresh().iter().any(fair))
     }
 
     fn mean_trial_time(&self) -> Option<Millis> {

@@ -51,14 +51,22 @@ pub(crate) fn trust_of(summary: &Summary) -> String {
     trust(&summary.assurance, &summary.sandbox, summary.noise.trials, summary.noise.seed)
 }
 
-/// The champion against the baseline.
-pub(crate) fn gain(Estimate { gain, high, .. }: Estimate) -> String {
+/// The champion against the baseline, where there is another champion.
+pub(crate) fn gained(summary: &Summary) -> Option<String> {
+    Some(gain(summary.gained?, summary.is_measured))
+}
+
+fn gain(Estimate { gain, high, .. }: Estimate, is_measured: bool) -> String {
     match high.map(|high| high - gain).filter(|half| *half > 0.0) {
         None => format!("{} over the baseline", short_number(gain)),
         // No more digits than the uncertainty leaves a meaning.
         Some(half) => {
             let digits = (1.0 - half.log10().floor()).clamp(0.0, 9.0) as usize;
-            format!("{gain:.digits$} ± {half:.digits$} (95 %) over the baseline, without the runs that chose it")
+            let how = match is_measured {
+                true => "without the runs that chose it",
+                false => "as expected of its steps: it was not measured again yet",
+            };
+            format!("{gain:.digits$} ± {half:.digits$} (95 %) over the baseline, {how}")
         }
     }
 }
@@ -168,9 +176,10 @@ mod tests {
 
     #[test]
     fn a_gain_has_no_more_digits_than_its_uncertainty_leaves() {
-        let found = gain(Estimate { gain: 0.5, low: Some(0.4), high: Some(0.6) });
-        assert!(found.starts_with("0.50 ± 0.10 (95 %) over the baseline, without"), "{found}");
-        assert_eq!(gain(Estimate { gain: 4.0, low: Some(4.0), high: Some(4.0) }), "4 over the baseline");
+        let found = |is_measured| gain(Estimate { gain: 0.5, low: Some(0.4), high: Some(0.6) }, is_measured);
+        assert!(found(true).starts_with("0.50 ± 0.10 (95 %) over the baseline, without"), "{}", found(true));
+        assert!(found(false).ends_with("as expected of its steps: it was not measured again yet"), "{}", found(false));
+        assert_eq!(gain(Estimate { gain: 4.0, low: Some(4.0), high: Some(4.0) }, true), "4 over the baseline");
     }
 
     #[test]

@@ -166,9 +166,7 @@ pub(crate) fn standing(summary: &Summary, asked: Asked) -> Vec<String> {
         };
         lines.push(format!("champion   {metric} {}  ({}, {whose})", number(level.metric), level.commit.short()));
     }
-    if let Some(gained) = summary.gained {
-        lines.push(format!("gain       {}", night::gain(gained)));
-    }
+    lines.extend(night::gained(summary).map(|gained| format!("gain       {gained}")));
     lines.push(format!("noise      {noise}"));
     lines.extend(night::lines(summary, asked));
     lines

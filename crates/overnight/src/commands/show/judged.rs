@@ -26,6 +26,8 @@ pub(super) struct Case {
     aids: Vec<Aid>,
     only_seed: bool,
     over_baseline: Option<Estimate>,
+    /// The same in words.
+    in_all: Option<String>,
 }
 
 /// A trial of the champion for its sake.
@@ -65,7 +67,9 @@ impl Case {
             case.aids.extend(aids(champion, row.experiment, &reader.events_of(champion)?));
         }
         let champion = summary.and_then(|summary| summary.champion.as_ref()).map(|level| level.experiment);
-        case.over_baseline = summary.and_then(|summary| summary.gained).filter(|_| champion == Some(row.experiment));
+        if let Some(summary) = summary.filter(|_| champion == Some(row.experiment)) {
+            (case.over_baseline, case.in_all) = (summary.gained, night::gained(summary));
+        }
         Ok(case)
     }
 
@@ -85,7 +89,7 @@ impl Case {
                 "  next trial  one more of it was worth {worth}{champion}; elsewhere in this study a trial brings {price}"
             ));
         }
-        lines.extend(self.over_baseline.map(|gain| format!("  in all      {}", night::gain(gain))));
+        lines.extend(self.in_all.as_ref().map(|gained| format!("  in all      {gained}")));
         for (commit, champion) in &self.restacked {
             let whose = champion.map_or_else(String::new, |champion| format!(" ({})", term::whose(champion)));
             lines.push(format!(
