@@ -1,10 +1,35 @@
-//! What a night buys: how many trials and experiments, and the smallest gain it could be sure of.
+//! What a night buys: how many trials and experiments, where they go, and the smallest gain it could be sure of.
+//!
+//! No formula says that of a judge that learns. So the judge itself is asked, on a night that is made up.
 
-use crate::judge::{CALIBRATION_TRIALS, Noise};
+mod rehearsal;
+
+use self::rehearsal::{Rehearsal, Turn, idea, luck};
+use crate::id::ExperimentId;
+use crate::judge::Noise;
+use crate::spec::JudgeSpec;
+use crate::study::Spent;
+use crate::tuner::random::Random;
 use crate::units::Millis;
+use crate::verdict::Verdict;
 
-/// How many of a hundred experiments are taken to look better at first and to be run again: a round guess, said with it.
-pub const PROMISING_PERCENT: u64 = 10;
+/// As many trials tell how a longer night would go on.
+const REHEARSED: u64 = 100;
+/// One night may be lucky.
+const NIGHTS: u64 = 3;
+/// After so many the judge knows the noise about as well as it will, and the study a little.
+const WARM: u64 = 40;
+/// The luck that one of twenty candidates has in its first trial: the twenty quantiles of the normal distribution.
+const LUCK: [f64; 20] = [
+    -1.960, -1.440, -1.150, -0.935, -0.755, -0.598, -0.454, -0.319, -0.189, -0.063, 0.063, 0.189, 0.319, 0.454, 0.598,
+    0.755, 0.935, 1.150, 1.440, 1.960,
+];
+/// A gain is sure where so many of the twenty are kept.
+const SURE: usize = 18;
+/// Between these gains, in sd of one trial, the smallest is looked for, in so many steps.
+const LEAST: f64 = 0.1;
+const MOST: f64 = 16.0;
+const STEPS: u32 = 6;
 
 /// What is known before a night begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,80 +43,167 @@ pub struct Prospect {
     pub experiments: Option<u64>,
     pub noise: Noise,
     pub min_gain: f64,
+    pub judge: JudgeSpec,
 }
 
 /// What a night buys, where trials follow each other without a pause.
+///
+/// Of a hundred ideas, ten are taken to be better and 45 worse, by one sd of a trial on average.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecast {
+    /// As many as there is time for.
     pub trials: u64,
     pub experiments: u64,
-    /// How often a keep is run before it is one.
-    pub trials_per_keep: u32,
-    /// The true gain that would be kept about nine times in ten; `None` while the noise is unknown.
-    ///
-    /// A trial has to show more than the bound, or `min_gain`, and noise moves what it shows: half of the trials of a
-    /// gain as large as that show less. One bound more, and some 95 % pass; two trials have to, one after the other.
-    pub smallest_gain: Option<f64>,
+    /// Where trials go: fewer than there is time for where the night ends with its experiments.
+    pub spent: Spent,
+    /// `None` while the noise is unknown.
+    pub sure: Option<Sure>,
+}
+
+/// The smallest gain that would be kept nine times in ten.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sure {
+    pub gain: f64,
+    /// What that takes on average: trials of the candidate, and of the champion for its sake.
+    pub trials: f64,
+}
+
+impl Sure {
+    /// How much time of the machine that is.
+    pub fn time(&self, trial: Millis) -> Millis {
+        Millis((self.trials * trial.0 as f64) as u64)
+    }
 }
 
 impl Prospect {
     pub fn forecast(&self) -> Forecast {
-        let &Prospect { wall, trial, slots, experiments, noise, min_gain } = self;
+        let &Prospect { wall, trial, slots, experiments, noise, min_gain, judge } = self;
         let trials = wall.0 * u64::from(slots) / trial.0.max(1);
-        let trials_per_keep = if noise == Noise::Deterministic { 2 } else { 3 };
-        let left = trials.saturating_sub(CALIBRATION_TRIALS.into());
-        let bought = left * 100 / (100 + PROMISING_PERCENT * u64::from(trials_per_keep - 1));
-        Forecast {
-            trials,
-            experiments: experiments.map_or(bought, |most| most.min(bought)),
-            trials_per_keep,
-            smallest_gain: Some(noise.bound(1, CALIBRATION_TRIALS))
-                .filter(|bound| bound.is_finite())
-                .map(|bound| bound.max(min_gain) + bound),
+        let sd = sd(noise);
+        let asked = min_gain / sd.unwrap_or(1.0);
+        let (unit, asked) = if noise == Noise::Deterministic { (0.0, min_gain) } else { (1.0, asked) };
+        let spent = rehearsed(trials, unit, asked, judge);
+        let kept_to = experiments.filter(|most| *most < spent.screen).map(|most| share(spent, most));
+        let spent = kept_to.unwrap_or(spent);
+        Forecast { trials, experiments: spent.screen, spent, sure: smallest_sure_gain(noise, min_gain, judge) }
+    }
+}
+
+/// The smallest gain that would be kept nine times in ten in the middle of a night; `None` while the noise is unknown.
+pub fn smallest_sure_gain(noise: Noise, min_gain: f64, judge: JudgeSpec) -> Option<Sure> {
+    if noise == Noise::Deterministic {
+        return Some(Sure { gain: min_gain, trials: 2.0 });
+    }
+    let sd = sd(noise)?;
+    let begun = warm(min_gain / sd, judge)?;
+    let (mut low, mut high) = (LEAST, MOST);
+    let mut found = tried(&begun, min_gain / sd + high)?;
+    for _ in 0..STEPS {
+        let middle = (low * high).sqrt();
+        match tried(&begun, min_gain / sd + middle) {
+            Some(tried) => (high, found) = (middle, tried),
+            None => low = middle,
+        }
+    }
+    Some(Sure { gain: min_gain + high * sd, trials: found })
+}
+
+fn sd(noise: Noise) -> Option<f64> {
+    match noise {
+        Noise::Noisy { sd, .. } => Some(sd),
+        Noise::Deterministic | Noise::Unknown => None,
+    }
+}
+
+/// Where the trials of a night go: as in a few nights of that length, or as a longer one would go on.
+fn rehearsed(trials: u64, noise: f64, min_gain: f64, judge: JudgeSpec) -> Spent {
+    let nights: Vec<Spent> =
+        (1..=NIGHTS).map(|seed| played(trials.min(REHEARSED), noise, min_gain, judge, seed)).collect();
+    let sum = |of: fn(&Spent) -> u64| nights.iter().map(of).sum::<u64>();
+    let calibrate = sum(|night| night.calibrate) / NIGHTS;
+    let rest = sum(|night| night.trials() - night.calibrate).max(1);
+    let left = trials.saturating_sub(calibrate);
+    let part = |of: fn(&Spent) -> u64| (sum(of) * left + rest / 2) / rest;
+    let (confirm, remeasure, sentinel) =
+        (part(|night| night.confirm), part(|night| night.remeasure), part(|night| night.sentinel));
+    Spent { calibrate, screen: left.saturating_sub(confirm + remeasure + sentinel), confirm, remeasure, sentinel }
+}
+
+fn played(trials: u64, noise: f64, min_gain: f64, judge: JudgeSpec, seed: u64) -> Spent {
+    let mut night = Rehearsal::new(trials, noise, min_gain, judge);
+    let mut random = Random::new(seed, trials);
+    loop {
+        match night.turn(&mut |_| luck(&mut random)) {
+            Turn::Idea => drop(night.propose(idea(&mut random))),
+            Turn::Judged(..) => {}
+            Turn::Over => return night.study().state().spent(),
+        }
+    }
+}
+
+/// The same night, ended by its experiments.
+fn share(spent: Spent, experiments: u64) -> Spent {
+    let less = |count: u64| count * experiments / spent.screen.max(1);
+    Spent {
+        calibrate: spent.calibrate,
+        screen: experiments,
+        confirm: less(spent.confirm),
+        remeasure: less(spent.remeasure),
+        sentinel: less(spent.sentinel),
+    }
+}
+
+/// A night that has begun, at the moment at which an idea is wanted.
+fn warm(min_gain: f64, judge: JudgeSpec) -> Option<Rehearsal> {
+    let mut night = Rehearsal::new(10 * WARM, 1.0, min_gain, judge);
+    let mut random = Random::new(2, WARM);
+    loop {
+        match night.turn(&mut |_| luck(&mut random)) {
+            Turn::Idea if night.study().state().spent().trials() >= WARM => return Some(night),
+            Turn::Idea => drop(night.propose(idea(&mut random))),
+            Turn::Judged(..) => {}
+            Turn::Over => return None,
+        }
+    }
+}
+
+/// How many trials a gain takes on average, where it is sure.
+fn tried(begun: &Rehearsal, gain: f64) -> Option<f64> {
+    let mut trials = 0;
+    let mut missed = 0;
+    for (turn, first) in LUCK.into_iter().enumerate() {
+        let (kept, took) = one(begun.clone(), gain, first, turn as u64)?;
+        trials += took;
+        missed += usize::from(!kept);
+        if missed > LUCK.len() - SURE {
+            return None;
+        }
+    }
+    Some(f64::from(trials) / LUCK.len() as f64)
+}
+
+/// Whether one candidate of this gain is kept, and what that took.
+fn one(mut night: Rehearsal, gain: f64, first: f64, turn: u64) -> Option<(bool, u32)> {
+    let mut random = Random::new(3, turn);
+    let candidate = night.propose(gain)?;
+    let mut first = Some(first);
+    let before = night.study().state().spent();
+    loop {
+        let mut draw = |experiment: ExperimentId| match first.take_if(|_| experiment == candidate) {
+            Some(first) => first,
+            None => luck(&mut random),
+        };
+        match night.turn(&mut draw) {
+            Turn::Judged(id, verdict) if id == candidate => {
+                let spent = night.study().state().spent();
+                let of = |spent: Spent| spent.screen + spent.confirm + spent.remeasure;
+                return Some((verdict == Verdict::Kept, (of(spent) - of(before)) as u32));
+            }
+            Turn::Judged(..) => {}
+            Turn::Idea | Turn::Over => return None,
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NIGHT: Prospect = Prospect {
-        wall: Millis::seconds(8 * 3600),
-        trial: Millis::seconds(320),
-        slots: 1,
-        experiments: None,
-        noise: Noise::Deterministic,
-        min_gain: 0.0,
-    };
-
-    #[test]
-    fn a_night_of_five_minute_trials_buys_some_eighty() {
-        let bought = NIGHT.forecast();
-        assert_eq!((bought.trials, bought.experiments, bought.trials_per_keep), (90, 79, 2));
-        assert_eq!(bought.smallest_gain, Some(0.0));
-        let two = Prospect { slots: 2, experiments: Some(50), ..NIGHT }.forecast();
-        assert_eq!((two.trials, two.experiments), (180, 50));
-    }
-
-    #[test]
-    fn noise_costs_trials_and_small_gains() {
-        let noisy = Prospect { noise: Noise::Noisy { sd: 0.01, degrees: 2 }, ..NIGHT };
-        let bound = 0.01 * 2.920 * (4f64 / 3.0).sqrt();
-        let bought = noisy.forecast();
-        assert_eq!((bought.experiments, bought.trials_per_keep), (72, 3));
-        assert!((bought.smallest_gain.unwrap() - 2.0 * bound).abs() < 1e-12);
-        let wants_more = Prospect { min_gain: 0.5, ..noisy }.forecast();
-        assert!((wants_more.smallest_gain.unwrap() - 0.5 - bound).abs() < 1e-12);
-        let coarse = Prospect { min_gain: 0.5, ..NIGHT }.forecast();
-        assert_eq!(coarse.smallest_gain, Some(0.5));
-    }
-
-    #[test]
-    fn what_is_not_known_is_not_promised() {
-        let unknown = Prospect { noise: Noise::Unknown, ..NIGHT }.forecast();
-        assert_eq!(unknown.smallest_gain, None);
-        let short = Prospect { wall: Millis::seconds(600), ..NIGHT }.forecast();
-        assert_eq!((short.trials, short.experiments), (1, 0));
-    }
-}
+mod tests;

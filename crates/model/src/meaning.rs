@@ -23,8 +23,9 @@ impl Verdict {
         match self {
             Baseline => Meaning {
                 short: "the commit that the study began from, measured",
-                long: "Not an idea but the yardstick: the commit that the study began from, run three times with \
-                       different seeds. Its spread is the first estimate of the noise, and gains are reported against it.",
+                long: "Not an idea but the yardstick: the commit that the study began from, run twice with different \
+                       seeds, a third time where both gave the same. Its spread is the first estimate of the noise, and \
+                       gains are reported against it.",
                 causes: &["every study begins with one"],
                 todo: &[
                     "nothing; `overnight show baseline` has its runs",
@@ -32,28 +33,35 @@ impl Verdict {
                 ],
             },
             Kept => Meaning {
-                short: "better beyond the noise, confirmed by further runs; now a commit on the branch",
-                long: "Better than the champion by more than repeats of one commit differ, and so again when it was run \
-                       again. It is a commit on the branch `overnight/<study>` and the new champion. Its reported gain \
-                       comes from runs that had no part in choosing it.",
+                short: "better by everything that is known, or as good and simpler; now a commit on the branch",
+                long: "By everything that was measured of it and of the champion it is expected to be better, and another \
+                       trial was not worth its price. Or it is no worse, as far as can be told, and has fewer tokens. It is \
+                       a commit on the branch `overnight/<study>` and the new champion. Keeps are provisional: the champion \
+                       is measured again and again, and one that does not hold is `retracted`.",
                 causes: &[
                     "the idea is good",
-                    "rarely chance: each decision allows for noise, not for a whole night of tries",
+                    "it changes nothing, and its runs were lucky: harmless to the metric, and some of the keeps of most nights",
                 ],
                 todo: &[
-                    "read it: `overnight show N`, or `git show overnight/<study>`",
-                    "before you rely on it, run both commits a few times yourself: there is no holdout yet",
+                    "read it: `overnight show N` says how sure it is, `git show overnight/<study>` what it changed",
+                    "before you rely on it: `overnight compare` for the whole, `overnight audit` for which keeps carry it",
+                    "`judge.mode = \"strict\"` where every keep should be nearly sure",
                 ],
             },
             Discarded => Meaning {
-                short: "measured, and not better, or not by enough to be sure",
-                long: "It ran well, and was worse than the champion, equal to it, better by no more than the noise, better \
-                       by less than `metric.min_gain`, or not better any more when it was run again. The reason says \
-                       which, with the numbers.",
-                causes: &["most ideas are not better", "the noise hides small gains"],
+                short: "measured, and not better, or too unlikely to be worth another trial",
+                long: "It ran well, and is not expected to be better than the champion by more than is asked for; or it may \
+                       be, but finding out would cost more trials than it is worth. Where it does not merge with a champion \
+                       that moved meanwhile it is given back as an idea. The reason says which, with the numbers.",
+                causes: &[
+                    "most ideas are not better",
+                    "the noise hides small gains: `overnight status` says how small",
+                    "another proposal was kept first, and both change the same lines",
+                ],
                 todo: &[
                     "nothing: this is what most experiments come to",
-                    "where many are within the noise, make the metric steadier: more data, a longer budget, fewer sources of chance",
+                    "where many are undecided, make the metric steadier: more data, a longer budget, fewer sources of chance",
+                    "what did not merge may be proposed again, on the champion of now",
                 ],
             },
             NoChange => Meaning {
@@ -202,11 +210,15 @@ impl Verdict {
                 ],
             },
             Retracted => Meaning {
-                short: "kept once, and taken back; no version gives this verdict yet",
-                long: "Reserved for a keep that does not show its gain when it is measured again later. This version \
-                       re-measures champions but takes nothing back.",
-                causes: &["none in this version"],
-                todo: &["nothing"],
+                short: "kept once, and taken back: its repeats do not bear it out",
+                long: "It was kept, and what was measured of it since makes it unlikely that it is better than the champion \
+                       before it. That one has its place again, by a commit `Take back: …` on the branch that says why. \
+                       The branch only goes forward: what was taken back stays in its history.",
+                causes: &["the runs that it was kept for were lucky", "the machine was another one then"],
+                todo: &[
+                    "nothing: this is how luck is found out",
+                    "where it happens often, `judge.mode = \"strict\"`, or a steadier metric",
+                ],
             },
             AgentError => Meaning {
                 short: "the agent failed, and gave no proposal",
@@ -285,21 +297,21 @@ impl Mode {
     pub fn meaning(self) -> Meaning {
         match self {
             Mode::Explore => Meaning {
-                short: "a keep needs less evidence: more gains are found, more of them are chance",
-                long: "For the early days of a study, when a wrong keep costs little and a missed gain costs much. A gain \
-                       still has to be beyond the noise, with less to spare.",
+                short: "trials are dear, any expected gain is kept: more ideas, more of the keeps are chance",
+                long: "For the early days of a study, when a wrong keep costs little and a missed gain costs much. What is \
+                       expected to be better is kept, however little, and fewer trials are spent on finding out.",
                 causes: &["`judge.mode = \"explore\"`"],
                 todo: &["before you rely on the champion, compare it with the baseline: `overnight compare`"],
             },
             Mode::Balanced => Meaning {
-                short: "a keep needs to be beyond the noise, and confirmed",
-                long: "What is right for most nights: few keeps are chance, and a gain that stands out from the noise is \
-                       found.",
+                short: "a trial has to be worth its price, and a keep to be expected better by more than a trace",
+                long: "What is right for most nights: it makes the most of the trials that there are. A large gain is kept \
+                       at once, a close one gets trials as long as they are worth it.",
                 causes: &["nothing else is said in `judge.mode`"],
                 todo: &["nothing"],
             },
             Mode::Strict => Meaning {
-                short: "a keep needs more evidence: hardly any is chance, small gains are missed",
+                short: "a keep has to be 95 % likely better: hardly any is chance, small gains are missed",
                 long: "For a study whose every keep will be relied on. It spends more trials on each keep and lets go of \
                        more gains that were real.",
                 causes: &["`judge.mode = \"strict\"`"],
@@ -352,6 +364,140 @@ impl Tier {
     }
 }
 
+/// A word that the judge's screens use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notion {
+    Noise,
+    Seed,
+    ExpectedGain,
+    Price,
+    SureGain,
+    Drift,
+    Sentinel,
+    Closing,
+    Restacked,
+    Simpler,
+}
+
+impl Notion {
+    pub const ALL: [Notion; 10] = [
+        Notion::Noise,
+        Notion::Seed,
+        Notion::ExpectedGain,
+        Notion::Price,
+        Notion::SureGain,
+        Notion::Drift,
+        Notion::Sentinel,
+        Notion::Closing,
+        Notion::Restacked,
+        Notion::Simpler,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Notion::Noise => "noise",
+            Notion::Seed => "seed",
+            Notion::ExpectedGain => "expected gain",
+            Notion::Price => "price",
+            Notion::SureGain => "sure gain",
+            Notion::Drift => "drift",
+            Notion::Sentinel => "sentinel",
+            Notion::Closing => "closing",
+            Notion::Restacked => "restacked",
+            Notion::Simpler => "simpler",
+        }
+    }
+
+    pub fn meaning(self) -> Meaning {
+        match self {
+            Notion::Noise => Meaning {
+                short: "how far repeats of one commit scatter, as a standard deviation",
+                long: "What the number moves by when nothing changes. It is learned from every trial of a night; at first \
+                       from two of the baseline. Where three seeds give the very same number, the metric is taken for one \
+                       without noise, until a repeat differs.",
+                causes: &["seeds, sampling, threads, other work on the machine"],
+                todo: &["a longer budget, more evaluation data and fewer sources of chance make it smaller"],
+            },
+            Notion::Seed => Meaning {
+                short: "OVERNIGHT_SEED, another for every trial; whether it settles the number is probed",
+                long: "Every trial gets a seed of its own, so that a gain is one over many draws. A program that fixes its \
+                       own seed gives the same every time: its gains are for that one seed, and the trust line says \
+                       `all the same`. `not probed` means that no seed was run twice; `overnight check` does that.",
+                causes: &[
+                    "a program that does not read OVERNIGHT_SEED",
+                    "chance that no seed governs, such as threads",
+                ],
+                todo: &["`overnight check` names the line that fixes a seed, and what to write instead"],
+            },
+            Notion::ExpectedGain => Meaning {
+                short: "what a candidate is worth by everything known, not by its best run",
+                long: "The mean of what is believed of its gain over the champion, after all trials of both, and after what \
+                       edits of this study have been worth so far: a surprising result is believed less, until it comes \
+                       again. The interval holds the true gain in 95 of 100 cases.",
+                causes: &["the reported gain of every verdict, where the metric is noisy"],
+                todo: &["`overnight show N` has it, with the chance that the gain is real"],
+            },
+            Notion::Price => Meaning {
+                short: "what the study gains by a trial elsewhere: what one more trial has to be worth",
+                long: "A trial for this candidate is one that another idea does not get. Its price is what a trial brings \
+                       in this study as far as it is known; its worth is by how much better the decision would be. Trials \
+                       go on, of the candidate or of the champion, while they are worth more than they cost.",
+                causes: &["good ideas make trials dear, a study that finds nothing makes them cheap"],
+                todo: &["`judge.max_share` bounds what one candidate may get of a night"],
+            },
+            Notion::SureGain => Meaning {
+                short: "the smallest gain that would be kept nine times in ten",
+                long: "Found by playing candidates of known gain to the judge itself, with the noise of this study. Smaller \
+                       gains are kept too, less often. `check` says it before a night, `status` during and after it.",
+                causes: &["the noise, `metric.min_gain` and `judge.mode`"],
+                todo: &["half the noise finds gains of half the size"],
+            },
+            Notion::Drift => Meaning {
+                short: "the level of everything moves while nothing changes",
+                long: "A warm machine, another job on it, a data source that changes. The champion is measured again now and \
+                       then; where it is suddenly another, three of its trials tell whether the machine is. Then what was \
+                       discarded lately is tried again, and what is under way starts over.",
+                causes: &["a busy or throttled machine", "anything shared with others"],
+                todo: &["keep the machine to itself, and slots few, while a metric is a time"],
+            },
+            Notion::Sentinel => Meaning {
+                short: "a trial of the champion for its own sake",
+                long: "After every 6 to 25 trials of others the champion is measured once more: so that luck does not become \
+                       the bar for everyone after it, and so that drift is seen. In the count of trials it stands for those \
+                       that close a night, too.",
+                causes: &["every night with a noisy metric"],
+                todo: &["nothing"],
+            },
+            Notion::Closing => Meaning {
+                short: "champion and baseline in turns, at the end of a night",
+                long: "The gain of a night is measured, not added up: before its end, champion and baseline run in pairs, \
+                       each pair with one seed, in random order, for at most 6 % of the night. The gain over the baseline \
+                       that is reported comes from these alone.",
+                causes: &["a keep, a noisy metric, and a night of some length"],
+                todo: &[
+                    "`limits.wall` says how long the night is: without it nothing is closed until a run ends by itself",
+                ],
+            },
+            Notion::Restacked => Meaning {
+                short: "put on a champion that was kept after it was made",
+                long: "A proposal is made from the champion of its moment. When another has taken its place, both changes \
+                       are merged, and the proposal is judged on the new champion. Where they do not merge it is given \
+                       back: `discarded`, and agents are told to do it again.",
+                causes: &["several slots", "agents that are asked ahead"],
+                todo: &["nothing; `overnight show N` says onto what"],
+            },
+            Notion::Simpler => Meaning {
+                short: "as good as the champion, as far as can be told, with fewer tokens",
+                long: "Kept although it gains nothing: the same for less code, comments aside. It may cost at most a quarter \
+                       of the noise, or `metric.min_gain`, counted from the last champion that won on the metric: the \
+                       margin is spent once, however many simpler ones follow.",
+                causes: &["an edit that removes code which did nothing"],
+                todo: &["nothing"],
+            },
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,7 +517,8 @@ mod tests {
             .into_iter()
             .map(Assurance::meaning)
             .chain(Tier::ALL.into_iter().map(Tier::meaning))
-            .chain(Mode::ALL.into_iter().map(Mode::meaning));
+            .chain(Mode::ALL.into_iter().map(Mode::meaning))
+            .chain(Notion::ALL.into_iter().map(Notion::meaning));
         for meaning in verdicts.chain(levels) {
             let Meaning { short, long, causes, todo } = meaning;
             assert!(short.len() < 100 && !short.ends_with('.'), "{short}");

@@ -259,6 +259,11 @@ pub enum Reason {
     },
 }
 
+impl Reason {
+    /// How the words of an idea end that is given back to be done again: rows have reasons as words.
+    pub const NOT_MERGED: &str = "it does not merge with the new one";
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = |value: &f64| short_number(*value);
@@ -312,16 +317,19 @@ impl fmt::Display for Reason {
             }
             Reason::NewSegment => write!(f, "the evaluation changed before its verdict"),
             Reason::Expected { gain, chance, trials } => {
-                write!(f, "better by {}, {} sure, {}", n(gain), percent(*chance), times(*trials))
+                let (gain, trials) = (rough(*gain), times(*trials));
+                match *chance < 0.5 {
+                    true => write!(f, "expected better by {gain}, {} likely, {trials}", percent(*chance)),
+                    false => write!(f, "better by {gain}, {} sure, {trials}", percent(*chance)),
+                }
             }
             Reason::Unlikely { gain, chance, trials } => {
-                let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, n(&gain.abs()));
-                write!(
-                    f,
-                    "{sign} by {gain} as far as can be told, {} likely better, {}",
-                    percent(*chance),
-                    times(*trials)
-                )
+                let (size, trials) = (rough(gain.abs()), times(*trials));
+                match *gain < 0.0 {
+                    true if *chance < HOPELESS => write!(f, "worse by {size}, {trials}"),
+                    true => write!(f, "expected worse by {size}, {} likely better, {trials}", percent(*chance)),
+                    false => write!(f, "perhaps better by {size}, {} likely enough, {trials}", percent(*chance)),
+                }
             }
             Reason::Simpler { gain, tokens, before } if *gain == 0.0 => {
                 write!(f, "equal and simpler: {tokens} tokens instead of {before}")
@@ -333,18 +341,22 @@ impl fmt::Display for Reason {
                 write!(f, "better by {}, more than max_step_gain {}: a person should look", n(gain), n(limit))
             }
             Reason::Moved { gain: Some(gain) } => {
-                write!(f, "better by {} than a champion that has moved on; it does not merge with the new one", n(gain))
+                write!(f, "better by {} than a champion that has moved on; {}", rough(*gain), Reason::NOT_MERGED)
             }
             Reason::Moved { gain: None } => {
-                write!(f, "made for a champion that has moved on; it does not merge with the new one")
+                write!(f, "made for a champion that has moved on; {}", Reason::NOT_MERGED)
             }
             Reason::FixedLuck { gain } => {
                 let gain = n(gain);
                 write!(f, "the same number with every seed: a gain of {gain} cannot be told from luck that was fixed")
             }
             Reason::NotReplicated { gain, chance } => {
-                let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, n(&gain.abs()));
-                write!(f, "it did not hold: {sign} by {gain} when measured again, {} likely better", percent(*chance))
+                let (sign, gain) = (if *gain < 0.0 { "worse" } else { "better" }, rough(gain.abs()));
+                write!(
+                    f,
+                    "it did not hold: {sign} by {gain} by all that was measured, {} likely better",
+                    percent(*chance)
+                )
             }
             Reason::Person { said, was } if said.is_empty() => write!(f, "by a person; it was suspect: {was}"),
             Reason::Person { said, was } => write!(f, "by a person: {said}; it was suspect: {was}"),
@@ -352,13 +364,25 @@ impl fmt::Display for Reason {
     }
 }
 
+/// Less likely than this it is not worth a word.
+const HOPELESS: f64 = 0.01;
+
 /// A chance as people say it: never quite none, never quite certain.
-fn percent(chance: f64) -> String {
+pub fn percent(chance: f64) -> String {
     match chance * 100.0 {
         low if low < 1.0 => "less than 1 %".to_owned(),
         high if high > 99.0 => "more than 99 %".to_owned(),
         share => format!("{share:.0} %"),
     }
+}
+
+/// A number that is believed, not measured: more than three digits would say more than is known.
+pub fn rough(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return short_number(value);
+    }
+    let unit = 10f64.powf(value.abs().log10().floor() - 2.0);
+    short_number((value / unit).round() * unit)
 }
 
 fn times(trials: u32) -> String {

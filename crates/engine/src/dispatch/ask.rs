@@ -84,7 +84,7 @@ impl<M: Machine> Dispatch<M> {
         let standing = |found: Option<&Experiment>| Standing {
             experiment: found.map_or(ExperimentId::BASELINE, |found| found.id),
             commit: found.and_then(|found| found.commit.clone()).unwrap_or(CommitId(String::new())),
-            metric: found.and_then(|found| found.level().mean()),
+            metric: found.and_then(Experiment::metric),
         };
         let past = |row: &Row| {
             let verdict = row.verdict?;
@@ -98,6 +98,7 @@ impl<M: Machine> Dispatch<M> {
                 reason: if is_present { reason } else { "judged under an earlier evaluation".to_owned() },
                 metric: row.metric.filter(|_| is_present),
                 gain: row.gain.filter(|_| is_present),
+                undecided: is_present && Brief::is_undecided(row),
             })
         };
         let under_way = |open: &Experiment| Open { experiment: open.id, description: open.description.clone() };
@@ -119,6 +120,7 @@ impl<M: Machine> Dispatch<M> {
                 Noise::Noisy { sd, .. } => Some(sd),
             },
             recent: self.recent.iter().filter_map(past).collect(),
+            redo: Brief::to_redo(self.recent.iter()),
             open: state
                 .open()
                 .filter(|open| open.id != state.baseline() && open.content.is_some())

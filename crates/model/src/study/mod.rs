@@ -17,7 +17,7 @@ pub use experiment::{Experiment, Trial};
 pub use guards::{FlakyGuard, GuardRun};
 pub use judging::{Again, Spent};
 pub use review::Obstacle;
-pub use row::{Level, NoiseRow, Row, Running, SegmentRow, Summary};
+pub use row::{Level, NoiseRow, Row, Running, SeedUse, SegmentRow, Summary};
 pub use state::{Run, State};
 pub use step::Step;
 

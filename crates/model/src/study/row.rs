@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, Trial, is_fair};
 use super::guards::FlakyGuard;
+use super::judging::Spent;
 use super::state::State;
 use crate::event::{Purpose, StopReason};
 use crate::id::{CommitId, ExperimentId, TrialId};
-use crate::judge::Noise;
+use crate::judge::{CALIBRATION_TRIALS, Estimate, Noise};
 use crate::units::{Goal, Millis, Score, Timestamp};
 use crate::verdict::Verdict;
 
@@ -68,6 +69,20 @@ pub struct Summary {
     /// Rows of other tools' histories, which are counted nowhere else.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub imported: u64,
+    /// How much better the champion is than the baseline, by trials that had no part in choosing it where there are any;
+    /// `None` where it is the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gained: Option<Estimate>,
+    /// Whether that comes from trials of the champion that had no part in choosing it; else it is what its steps were
+    /// expected to bring.
+    #[serde(default)]
+    pub is_measured: bool,
+    /// Where the trials of this segment went.
+    #[serde(default)]
+    pub spent: Spent,
+    /// How long a trial takes, on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial_time: Option<Millis>,
 }
 
 /// How a segment ended. Its numbers are not to be compared with those of another.
@@ -96,6 +111,10 @@ impl Summary {
 
     /// From the present segment's baseline to the champion; positive is better.
     pub fn gain(&self) -> Option<f64> {
+        self.gained.map(|estimate| estimate.gain).or_else(|| self.difference())
+    }
+
+    fn difference(&self) -> Option<f64> {
         gain(self.goal, self.baseline.as_ref(), self.champion.as_ref())
     }
 }
@@ -127,6 +146,53 @@ pub struct NoiseRow {
     /// 0 where the metric is deterministic.
     pub sd: Option<f64>,
     pub trials: u32,
+    #[serde(default)]
+    pub seed: SeedUse,
+}
+
+/// Whether `OVERNIGHT_SEED` settles the number, as far as trials tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeedUse {
+    /// No commit was run twice with one seed.
+    #[default]
+    Unknown,
+    /// Every seed gave the same: nothing is drawn, or not from this seed.
+    Ignored,
+    /// The same seed gave the same number again, another seed another.
+    Settles,
+    /// The same seed gave another number: something else is left to chance.
+    NotAlone,
+}
+
+impl SeedUse {
+    /// Reads it from trials of one commit, by the seed and the score of each.
+    fn of(trials: impl IntoIterator<Item = (u32, f64)>) -> SeedUse {
+        let mut trials: Vec<(u32, f64)> = trials.into_iter().collect();
+        trials.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let same_seed = |pair: &&[(u32, f64)]| pair[0].0 == pair[1].0;
+        let equal = |pair: &[(u32, f64)]| pair[0].1 == pair[1].1;
+        let again: Vec<bool> = trials.windows(2).filter(same_seed).map(equal).collect();
+        let all_equal = trials.windows(2).all(equal);
+        let seeds = trials.windows(2).filter(|pair| !same_seed(pair)).count() + usize::from(!trials.is_empty());
+        match (again.is_empty(), again.iter().all(|equal| *equal), all_equal) {
+            (_, _, true) if seeds >= CALIBRATION_TRIALS as usize => SeedUse::Ignored,
+            (true, ..) | (_, _, true) => SeedUse::Unknown,
+            (false, true, false) => SeedUse::Settles,
+            (false, false, _) => SeedUse::NotAlone,
+        }
+    }
+
+    /// What two commits tell together: one unequal number is enough.
+    fn and(self, other: SeedUse) -> SeedUse {
+        use SeedUse::{Ignored, NotAlone, Settles, Unknown};
+        match (self, other) {
+            (NotAlone, _) | (_, NotAlone) => NotAlone,
+            (Settles, _) | (_, Settles) => Settles,
+            (Ignored, Ignored) => Ignored,
+            _ => Unknown,
+        }
+    }
 }
 
 impl State {
@@ -160,7 +226,7 @@ impl State {
             not_counted: self.counts.not_counted,
             open: self.open.keys().filter(|id| **id != self.baseline() && Some(**id) != self.carried()).count() as u64,
             running: self.running.values().cloned().map(|(running, _)| running).collect(),
-            noise: NoiseRow { sd, trials: self.repeats() },
+            noise: NoiseRow { sd, trials: self.repeats(), seed: self.seed_use() },
             assurance: facts.assurance.clone(),
             sandbox: self.tier().map_or_else(|| facts.sandbox.clone(), |tier| tier.name().to_owned()),
             slots: self.run.as_ref().map_or(0, |run| run.facts.slots),
@@ -170,7 +236,38 @@ impl State {
             suspects: self.suspects().count() as u64,
             flaky: self.flaky_guards(),
             imported: self.imported,
+            gained: self.gain_over_baseline(),
+            is_measured: self.is_champion_measured(),
+            spent: self.spent(),
+            trial_time: self.mean_trial_time(),
         })
+    }
+
+    /// Whether the seed settles the number, by every trial of the baseline and of what was kept.
+    pub fn seed_use(&self) -> SeedUse {
+        let segment = self.segment_number();
+        let of = |experiment: &Experiment| {
+            let trials = experiment.fresh().iter();
+            SeedUse::of(trials.filter_map(|trial| Some((trial.seed.0, trial.score()?))))
+        };
+        // One that was run too seldom to tell takes nothing from what another told.
+        let told = self.standing().filter(|kept| kept.segment == segment && kept.fresh().len() > 2).map(of);
+        let told = told.reduce(SeedUse::and).unwrap_or_default();
+        match told {
+            SeedUse::Ignored if self.noise() != Noise::Deterministic => SeedUse::Unknown,
+            told => told,
+        }
+    }
+
+    /// Whether the champion was measured after it was chosen, or gives the same whenever it is.
+    fn is_champion_measured(&self) -> bool {
+        let fair = |trial: &Trial| is_fair(trial.purpose) && trial.score().is_some();
+        self.mind().is_none() || self.champion().is_some_and(|champion| champion.fresh().iter().any(fair))
+    }
+
+    fn mean_trial_time(&self) -> Option<Millis> {
+        let (Millis(total), trials) = self.trial_times();
+        (trials > 0).then(|| Millis(total / trials))
     }
 
     /// Where the present segment stands. A champion of the one before has no level in it.
@@ -226,4 +323,27 @@ fn row(experiment: &Experiment) -> Row {
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_is_read_where_it_gives_its_number_again_and_another_does_not() {
+        let told = |trials: &[(u32, f64)]| SeedUse::of(trials.iter().copied());
+        assert_eq!(told(&[(1, 4.0), (2, 5.0), (3, 6.0)]), SeedUse::Unknown);
+        assert_eq!(told(&[(1, 4.0), (2, 5.0), (1, 4.0)]), SeedUse::Settles);
+        assert_eq!(told(&[(1, 4.0), (2, 5.0), (1, 4.1)]), SeedUse::NotAlone);
+        assert_eq!(told(&[(1, 4.0), (2, 4.0), (3, 4.0)]), SeedUse::Ignored);
+        assert_eq!(told(&[(1, 4.0), (1, 4.0), (1, 4.0)]), SeedUse::Unknown, "no other seed was tried");
+        assert_eq!(told(&[]), SeedUse::Unknown);
+    }
+
+    #[test]
+    fn one_unequal_number_outweighs_all_equal_ones() {
+        assert_eq!(SeedUse::Ignored.and(SeedUse::Settles), SeedUse::Settles);
+        assert_eq!(SeedUse::Settles.and(SeedUse::NotAlone), SeedUse::NotAlone);
+        assert_eq!(SeedUse::Ignored.and(SeedUse::Unknown), SeedUse::Unknown);
+    }
 }

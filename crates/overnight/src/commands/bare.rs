@@ -13,6 +13,7 @@ use super::status;
 use crate::args::Place;
 use crate::error::{Exit, Outcome};
 use crate::ui::{self, printable};
+use crate::views::night::Asked;
 use crate::views::term;
 
 pub(crate) fn bare(place: &Place) -> Outcome<Exit> {
@@ -94,7 +95,12 @@ fn one(place: &Place, standing: &Standing) -> Vec<String> {
     let mut lines = vec![format!("study      {} · {}", standing.site.study, describe(standing))];
     match (&standing.summary, &standing.paper) {
         (Some(summary), _) => {
-            lines.extend(status::results(summary, standing.holder.is_some(), &super::study_flag(&standing.site)))
+            let asked = match &standing.paper {
+                Paper::Sound(spec) => Asked::from(spec.as_ref()),
+                Paper::Gone | Paper::Problems(_) | Paper::Unborn(_) => Asked::default(),
+            };
+            let flag = super::study_flag(&standing.site);
+            lines.extend(status::results(summary, asked, standing.holder.is_some(), &flag));
         }
         (None, Paper::Sound(spec)) => lines.extend(plan(spec)),
         (None, _) => {}

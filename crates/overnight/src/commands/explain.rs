@@ -1,7 +1,7 @@
 //! `overnight explain`: what a word on a screen means, and what to do.
 
 use overnight_model::Verdict;
-use overnight_model::meaning::Meaning;
+use overnight_model::meaning::{Meaning, Notion};
 use overnight_model::spec::{Assurance, Mode, Tier};
 use overnight_model::verdict::Group;
 
@@ -16,7 +16,7 @@ const PAGE: usize = 120;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Explain {
-    /// A verdict such as `timed_out`, `cooperative`, `landlock`, or an exit code; without it all are listed
+    /// A verdict such as `timed_out`, `cooperative`, `landlock`, `noise`, or an exit code; without it all are listed
     #[arg(value_name = "VERDICT")]
     what: Vec<String>,
     /// Print a part of the docs: `verdicts` or `exit-codes`
@@ -32,6 +32,7 @@ enum Word {
     Assurance(Assurance),
     Tier(Tier),
     Mode(Mode),
+    Notion(Notion),
     Exit(Exit),
 }
 
@@ -65,7 +66,8 @@ impl Word {
         let verdicts = Verdict::ALL.into_iter().map(Word::Verdict).chain(Group::ALL.into_iter().map(Word::Group));
         let levels = Assurance::ALL.into_iter().map(Word::Assurance).chain(Tier::ALL.into_iter().map(Word::Tier));
         let modes = Mode::ALL.into_iter().map(Word::Mode);
-        verdicts.chain(levels).chain(modes).chain(Exit::ALL.into_iter().map(Word::Exit))
+        let notions = Notion::ALL.into_iter().map(Word::Notion);
+        verdicts.chain(levels).chain(modes).chain(notions).chain(Exit::ALL.into_iter().map(Word::Exit))
     }
 
     fn name(self) -> String {
@@ -75,6 +77,7 @@ impl Word {
             Word::Assurance(level) => level.name().to_owned(),
             Word::Tier(tier) => tier.name().to_owned(),
             Word::Mode(mode) => mode.name().to_owned(),
+            Word::Notion(notion) => notion.name().replace(' ', "_"),
             Word::Exit(exit) => (exit as u8).to_string(),
         }
     }
@@ -95,6 +98,7 @@ impl Word {
             }
             Word::Tier(tier) => in_full(&format!("{} · a tier of the sandbox", tier.name()), &tier.meaning()),
             Word::Mode(mode) => in_full(&format!("{} · a mode of the judge", mode.name()), &mode.meaning()),
+            Word::Notion(notion) => in_full(&format!("{} · a word of the judge", notion.name()), &notion.meaning()),
             Word::Exit(exit) => wrapped("", &format!("exit code {} · {}", exit as u8, exit.meaning()), WIDTH),
         }
     }
@@ -126,6 +130,8 @@ fn list() -> String {
     Tier::ALL.into_iter().for_each(|tier| text += &format!("{}\n", line(tier.name(), tier.meaning().short)));
     text += "\nhow sure a keep has to be\n";
     Mode::ALL.into_iter().for_each(|mode| text += &format!("{}\n", line(mode.name(), mode.meaning().short)));
+    text += "\nwords of the judge\n";
+    Notion::ALL.into_iter().for_each(|notion| text += &format!("{}\n", line(notion.name(), notion.meaning().short)));
     text += "\nexit codes\n";
     Exit::ALL.into_iter().for_each(|exit| text += &format!("{}\n", line(&(exit as u8).to_string(), exit.meaning())));
     text + "\n`overnight explain VERDICT` says what to do"

@@ -10,7 +10,7 @@ use overnight_model::study::Row;
 use crate::args::{Log, Place};
 use crate::error::{Exit, Outcome};
 use crate::ui;
-use crate::views::{json, term};
+use crate::views::{json, night, term};
 
 /// A page that fits most terminals.
 const PAGE: usize = 20;
@@ -40,7 +40,8 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let summary = reader.summary()?;
+    let mut summary = reader.summary()?;
+    summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
     let imports = super::imports(&reader, summary.as_ref())?;
     let imported = term::imported_line(&imports).map(|line| format!("{line} · overnight log --imported shows them"));
     if summary.is_none() {
@@ -70,11 +71,7 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
     }
     imported.iter().for_each(|line| ui::say(line));
     if let Some(summary) = &summary {
-        ui::say(&format!(
-            "{} · {}",
-            term::counts(summary),
-            term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials)
-        ));
+        ui::say(&format!("{} · {}", term::counts(summary), night::trust_of(summary)));
         if shown == PAGE && limit == Some(PAGE) {
             ui::say("`overnight log --all` shows all of them, `overnight show N` one");
         }

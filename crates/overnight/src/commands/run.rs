@@ -15,6 +15,7 @@ use super::session::{Ended, Session, exit_of};
 use crate::args::{Place, Run};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
+use crate::views::night::{self, Asked};
 use crate::views::term;
 
 /// How soon to look whether a detached run has begun.
@@ -50,26 +51,26 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     }
     let site = session.site.clone();
     let scope = Scope::Loop { experiments: args.experiments };
-    let Ended { reason, summary, .. } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
-    say_end(&reason, summary.as_ref(), &site);
+    let Ended { reason, summary, asked } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
+    say_end(&reason, summary.as_ref(), asked, &site);
     let begun = summary.is_some_and(|summary| summary.champion.is_some());
     ui::say(&format!("next       {}", next(&reason, &site.study, &super::study_flag(&site), begun)));
     Ok(exit_of(&reason))
 }
 
 /// Where a run left the study, and why it ended.
-pub(super) fn say_end(reason: &StopReason, summary: Option<&Summary>, site: &Site) {
+pub(super) fn say_end(reason: &StopReason, summary: Option<&Summary>, asked: Asked, site: &Site) {
     if let Some(summary) = summary {
         ui::say("");
         if let Some(line) = term::waiting(summary, &super::study_flag(site)) {
             ui::say(&line);
         }
-        for line in term::standing(summary) {
+        for line in term::standing(summary, asked) {
             ui::say(&line);
         }
         ui::say(&format!("so far     {}", term::counts(summary)));
         term::flaky(summary).iter().for_each(|line| ui::say(line));
-        ui::say(&term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
+        ui::say(&night::trust_of(summary));
     }
     ui::say(&ui::printable(&term::stop_sentence(reason)));
     super::say_hint(reason, &site.state());

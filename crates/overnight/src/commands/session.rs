@@ -13,8 +13,7 @@ use overnight_engine::sandbox::{self, Sandbox, Wanted};
 use overnight_engine::worker::{Local, Message, Shop};
 use overnight_engine::workspace::{GitError, Names};
 use overnight_engine::{clock, process};
-use overnight_model::event::{RunFacts, Scope, StopReason, What};
-use overnight_model::judge::Estimate;
+use overnight_model::event::{Proposed, RunFacts, Scope, StopReason, What};
 use overnight_model::proposal::Contents;
 use overnight_model::spec::Tier;
 use overnight_model::study::Summary;
@@ -24,6 +23,7 @@ use signal_hook::iterator::Signals;
 
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::Live;
+use crate::views::night::Asked;
 use crate::views::term;
 
 /// After a second signal everything is gone within this time, whatever hangs.
@@ -41,8 +41,8 @@ pub(crate) struct Session {
 pub(crate) struct Ended {
     pub(crate) reason: StopReason,
     pub(crate) summary: Option<Summary>,
-    /// The champion against the baseline.
-    pub(crate) gain: Option<Estimate>,
+    /// What the triplet asks of a keep.
+    pub(crate) asked: Asked,
 }
 
 impl Session {
@@ -146,7 +146,9 @@ impl Session {
         });
         live.end();
         let state = dispatch.study().state();
-        let (summary, gain) = (state.summary(), state.gain_over_baseline());
+        let mut summary = state.summary();
+        summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
+        let asked = Asked::from(dispatch.study().spec());
         let reason = outcome.map_err(|fault| match fault {
             Fault::Git(GitError::BranchMoved { expected: Some(_), found, .. }) => {
                 open::branch_elsewhere(&site, state, found).map_or_else(|| fault.into(), CliError::from)
@@ -154,7 +156,7 @@ impl Session {
             fault => fault.into(),
         });
         drop(lock);
-        Ok(Ended { reason: reason?, summary, gain })
+        Ok(Ended { reason: reason?, summary, asked })
     }
 }
 
@@ -185,11 +187,13 @@ fn show(live: &Live, event: &Event, state: &State) {
                 live.say(&term::row_line(&row));
             }
         }
-        What::BranchAdvanced { experiment, from, .. } => {
-            let parent = state.find(*experiment).and_then(|kept| kept.parent.as_ref());
-            if let Some(note) = term::undoes(parent, from.as_ref()) {
-                live.say(&format!("note: experiment {experiment} was {note}"));
+        What::Retracted(retracted) => {
+            if let Some(row) = state.row(retracted.experiment) {
+                live.say(&term::row_line(&row));
             }
+        }
+        What::Restacked(Proposed { experiment, parent, .. }) => {
+            live.now(&format!("experiment {experiment}: put on the new champion {}", parent.short()));
         }
         What::Asked { experiment, agent, .. } => live.now(&format!("experiment {experiment}: {agent} is thinking")),
         What::TrialStarted { trial, experiment, .. } => {

@@ -1,22 +1,24 @@
 //! `overnight show N`: one experiment in full.
 
 use overnight_engine::ledger::{Reader, StoredEvent};
-use overnight_engine::plans;
 use overnight_engine::worker::HINT_MARK;
 use overnight_model::event::{Proposed, Purpose};
 use overnight_model::measure::{Output, Usage};
-use overnight_model::proposal::{Contents, SurfaceBlob};
 use overnight_model::study::Row;
 use overnight_model::units::short_number;
+use overnight_model::verdict::rough;
 use overnight_model::{ExperimentId, Measurement, Score, TrialId, What};
 use serde_json::json;
 
 mod guards;
+mod judged;
+mod origin;
 
+use self::judged::Case;
 use crate::args::{Place, Show};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, printable};
-use crate::views::{json, term};
+use crate::views::{json, night, term};
 
 /// How much of an output is shown unasked.
 const TAIL_LINES: usize = 20;
@@ -30,9 +32,12 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         .row(id)?
         .ok_or_else(|| CliError::usage(format!("there is no experiment {id}")).hint("`overnight log` lists them"))?;
     let events = reader.events_of(id)?;
-    let diff = diff(&reader, &events)?;
+    let diff = origin::diff(&reader, &events)?;
+    let mut summary = reader.summary()?;
+    summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
+    let case = Case::of(&reader, &row, &events, summary.as_ref())?;
     if args.json {
-        ui::data(&as_json(&site.study, &row, &events, &diff));
+        ui::data(&as_json(&site.study, &row, &events, &case, &diff));
         return Ok(Exit::Done);
     }
     if args.output {
@@ -42,19 +47,11 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let mut lines = head(
-        &row,
-        reader.summary()?.map_or("metric".to_owned(), |summary| summary.measured_in(row.segment).0.to_owned()),
-    );
-    let from = events.iter().find_map(|stored| match &stored.event.what {
-        What::BranchAdvanced { from, .. } => from.as_ref(),
-        _ => None,
-    });
-    lines.extend(term::undoes(row.parent.as_ref(), from).map(|note| format!("  note        {note}")));
-    if events.iter().any(|stored| matches!(&stored.event.what, What::Proposed(proposed) if proposed.reseeds)) {
-        lines.push("  note        only a seed-like literal was changed".to_owned());
-    }
+    let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
+    let mut lines = head(&row, metric);
+    lines.extend(case.lines());
     lines.extend(trial_lines(&events));
+    lines.extend(case.trial_lines());
     lines.extend(guards::lines(&events));
     if !diff.is_empty() {
         lines.push(String::new());
@@ -67,9 +64,9 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         lines.push(format!("end of the output of {title} ({} bytes in all):", output.bytes));
         lines.extend(tail(&text_of(&reader, output)?));
     }
-    if let Some(summary) = reader.summary()? {
+    if let Some(summary) = &summary {
         lines.push(String::new());
-        lines.push(term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
+        lines.push(night::trust_of(summary));
     }
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
@@ -99,7 +96,7 @@ fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {
     }
 }
 
-fn head(row: &Row, metric: String) -> Vec<String> {
+fn head(row: &Row, metric: &str) -> Vec<String> {
     let verdict = row.verdict.map_or("no verdict yet", |verdict| verdict.name());
     let commit = |id: &Option<overnight_model::CommitId>| id.as_ref().map_or("-".to_owned(), |id| id.0.clone());
     let mut lines = vec![format!("experiment {} · {verdict}", row.experiment)];
@@ -115,13 +112,13 @@ fn head(row: &Row, metric: String) -> Vec<String> {
         lines.push(format!("  {metric:<11} {}", short_number(value)));
     }
     if row.gain.is_some() {
-        let interval = match (row.gain_low, row.gain_high) {
+        let (expected, interval) = match (row.gain_low, row.gain_high) {
             (Some(low), Some(high)) if low < high => {
-                format!(", 95 % interval {} to {}", short_number(low), short_number(high))
+                (" expected", format!(", 95 % interval {} to {}", rough(low), rough(high)))
             }
-            _ => String::new(),
+            _ => ("", String::new()),
         };
-        lines.push(format!("  gain        {} over the champion of its time{interval}", term::gain(row)));
+        lines.push(format!("  gain        {}{expected} over the champion of its time{interval}", term::gain(row)));
     }
     lines
 }
@@ -221,47 +218,7 @@ fn cut(line: &str) -> String {
     }
 }
 
-/// What the proposal changed, against the surface it started from.
-fn diff(reader: &Reader, events: &[StoredEvent]) -> Outcome<String> {
-    let Some(proposed) = events.iter().rev().find_map(|stored| match &stored.event.what {
-        What::Proposed(proposed) => Some(proposed),
-        _ => None,
-    }) else {
-        return Ok(String::new());
-    };
-    let new = plans::contents(reader, &proposed.surface)?;
-    let Some(old) = parent_surface(reader, proposed)? else { return Ok(String::new()) };
-    let Contents(old) = plans::contents(reader, &old)?;
-    let mut text = String::new();
-    for (path, before) in old {
-        let after = new.get(&path).unwrap_or_default();
-        if before == after {
-            continue;
-        }
-        let (before, after) = (String::from_utf8_lossy(&before), String::from_utf8_lossy(after));
-        let mut options = diffy::DiffOptions::new();
-        options.set_original_filename(format!("a/{path}")).set_modified_filename(format!("b/{path}"));
-        text += &options.create_patch(&before, &after).to_string();
-    }
-    Ok(text)
-}
-
-/// The recorded surface of the commit a proposal started from: a kept one, or the baseline.
-fn parent_surface(reader: &Reader, proposed: &Proposed) -> Outcome<Option<Vec<SurfaceBlob>>> {
-    let kept = reader.kept_rows()?.into_iter().find(|row| row.commit.as_ref() == Some(&proposed.parent));
-    if let Some(kept) = kept {
-        let events = reader.events_of(kept.experiment)?;
-        return Ok(events.into_iter().find_map(|stored| match stored.event.what {
-            What::Proposed(proposed) => Some(proposed.surface),
-            _ => None,
-        }));
-    }
-    let mut segments = reader.segments()?;
-    let baseline = segments.iter().rposition(|facts| facts.baseline == proposed.parent);
-    Ok(baseline.map(|index| segments.swap_remove(index).contents))
-}
-
-fn as_json(study: &str, row: &Row, events: &[StoredEvent], diff: &str) -> String {
+fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &str) -> String {
     let trials: Vec<_> = finished(events)
         .map(|(trial, started, measurement)| {
             json!({
@@ -285,6 +242,7 @@ fn as_json(study: &str, row: &Row, events: &[StoredEvent], diff: &str) -> String
         let guards: Vec<_> = guards::runs(events).iter().map(guards::Run::json).collect();
         fields.insert("guards".to_owned(), json!(guards));
         fields.insert("diff".to_owned(), json!(diff));
+        fields.extend(case.json().into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
     object.to_string()
 }

@@ -9,9 +9,10 @@ use overnight_engine::open::{OpenError, spec_at};
 use overnight_engine::workspace::{GitError, UserRepo, oid};
 use overnight_model::BlobId;
 use overnight_model::spec::Spec;
-use overnight_model::study::Summary;
+use overnight_model::study::{SeedUse, Summary};
 
 use crate::error::Outcome;
+use crate::views::night::Asked;
 
 /// One study, looked at without being touched.
 pub(super) struct Standing {
@@ -51,7 +52,8 @@ pub(super) enum Checked {
 impl Standing {
     pub(super) fn of(site: Site) -> Outcome<Standing> {
         let reader = Reader::find(&site.state())?;
-        let summary = reader.map(|reader| reader.summary()).transpose()?.flatten();
+        let mut summary = reader.map(|reader| reader.summary()).transpose()?.flatten();
+        summary.iter_mut().for_each(|summary| add_probe(&site, summary));
         let text = fs::read_to_string(&site.triplet).ok();
         let checked = text.as_deref().map_or(Checked::Never, |text| checked(&site, text));
         let user = match UserRepo::discover(&site.dir) {
@@ -76,6 +78,34 @@ impl Standing {
         };
         Ok(Standing { site, paper, checked, summary, holder })
     }
+}
+
+/// What the triplet asks of a keep, where it can be read.
+pub(super) fn asked(site: &Site, summary: &Summary) -> Asked {
+    let spec = || {
+        let text = fs::read_to_string(&site.triplet).ok()?;
+        let user = UserRepo::discover(&site.dir).ok()?;
+        let from = summary.baseline.as_ref().and_then(|level| oid(&level.commit).ok())?;
+        spec_at(site, &user, &text, from).ok()
+    };
+    spec().as_ref().map(Asked::from).unwrap_or_default()
+}
+
+/// `check` runs one seed twice, which a night hardly ever does: what it found of this very triplet.
+pub(super) fn add_probe(site: &Site, summary: &mut Summary) {
+    if summary.noise.seed != SeedUse::Unknown {
+        return;
+    }
+    let note = fs::read(site.state().join("check.json")).unwrap_or_default();
+    let note: serde_json::Value = serde_json::from_slice(&note).unwrap_or_default();
+    let text = fs::read(&site.triplet).unwrap_or_default();
+    summary.noise.seed = match note["seed_read"].as_bool() {
+        Some(is_read) if note["triplet"] == BlobId::of(&text).0 => match is_read {
+            true => SeedUse::Settles,
+            false => SeedUse::NotAlone,
+        },
+        _ => SeedUse::Unknown,
+    };
 }
 
 /// `check` leaves a note of the triplet that it looked at, and of what it found.

@@ -7,15 +7,18 @@ use overnight_model::study::Summary;
 use crate::args::{Place, Status};
 use crate::error::{Exit, Outcome};
 use crate::ui;
+use crate::views::night::{self, Asked};
 use crate::views::{json, term};
 
 pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     let (site, reader) = super::look(place)?;
-    let summary = reader.as_ref().map(|reader| reader.summary()).transpose()?.flatten();
+    let mut summary = reader.as_ref().map(|reader| reader.summary()).transpose()?.flatten();
+    summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
+    let asked = summary.as_ref().map(|summary| super::standing::asked(&site, summary)).unwrap_or_default();
     let holder = UserRepo::discover(&site.dir).ok().and_then(|user| Lock::holder(user.common_dir(), &site.study));
     let state = state(summary.as_ref(), holder.as_ref());
     if args.json {
-        ui::data(&json::line(&json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref())));
+        ui::data(&json::line(&json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), asked)));
         return Ok(Exit::Done);
     }
     let imports =
@@ -28,7 +31,7 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };
-    lines.extend(results(&summary, holder.is_some(), &super::study_flag(&site)));
+    lines.extend(results(&summary, asked, holder.is_some(), &super::study_flag(&site)));
     lines.extend(imported);
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
@@ -45,9 +48,9 @@ pub(super) fn state(summary: Option<&Summary>, holder: Option<&Holder>) -> &'sta
 }
 
 /// What a study has come to so far.
-pub(super) fn results(summary: &Summary, is_running: bool, flag: &str) -> Vec<String> {
+pub(super) fn results(summary: &Summary, asked: Asked, is_running: bool, flag: &str) -> Vec<String> {
     let mut lines: Vec<String> = term::waiting(summary, flag).into_iter().collect();
-    lines.extend(term::standing(summary));
+    lines.extend(term::standing(summary, asked));
     lines.push(format!("so far     {}", term::counts(summary)));
     lines.extend(term::flaky(summary));
     for running in summary.running.iter().filter(|_| is_running) {
@@ -58,7 +61,7 @@ pub(super) fn results(summary: &Summary, is_running: bool, flag: &str) -> Vec<St
     if let Some(reason) = summary.stopped.as_ref().filter(|_| !is_running) {
         lines.push(format!("last run   {}", ui::printable(&term::stop_sentence(reason))));
     }
-    lines.push(term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
+    lines.push(night::trust_of(summary));
     if summary.champion.is_some() {
         let study = &summary.study;
         lines.push(format!("branch     overnight/{study} · read it with `git log overnight/{study}`"));

@@ -1,8 +1,11 @@
 //! The JSON contract. Names are stable; a number that is not known is `null`.
 
-use overnight_model::study::{FlakyGuard, Level, Row, SegmentRow, Summary};
+use overnight_model::judge::Estimate;
+use overnight_model::study::{FlakyGuard, Level, Row, SeedUse, SegmentRow, Spent, Summary};
 use overnight_model::{CommitId, Timestamp};
 use serde::Serialize;
+
+use super::night::{self, Asked};
 
 /// One line of `log --json`.
 #[derive(Debug, Serialize)]
@@ -81,6 +84,11 @@ pub(crate) struct StatusJson<'a> {
     assurance: &'a str,
     sandbox: &'a str,
     cost_usd: Option<f64>,
+    /// The champion against the baseline, measured after it was chosen.
+    over_baseline: Option<Estimate>,
+    spent: Spent,
+    /// How long one takes, on average.
+    trial_seconds: Option<f64>,
     /// Only where there was a segment before.
     #[serde(skip_serializing_if = "Option::is_none")]
     segment: Option<u32>,
@@ -120,6 +128,25 @@ struct LevelJson<'a> {
 struct NoiseJson {
     sd: Option<f64>,
     trials: u32,
+    /// Whether OVERNIGHT_SEED settles the number.
+    seed: SeedUse,
+    /// What would be kept nine times in ten, and how many trials that takes; 0 where every gain is sure.
+    smallest_sure_gain: Option<f64>,
+    trials_per_sure_gain: Option<f64>,
+}
+
+fn noise(summary: &Summary, asked: Asked) -> NoiseJson {
+    let sure = match summary.noise.sd {
+        Some(0.0) => Some(asked.without_noise()),
+        _ => night::sure(summary, asked),
+    };
+    NoiseJson {
+        sd: summary.noise.sd,
+        trials: summary.noise.trials,
+        seed: summary.noise.seed,
+        smallest_sure_gain: sure.map(|sure| sure.gain),
+        trials_per_sure_gain: sure.map(|sure| sure.trials),
+    }
 }
 
 impl<'a> StatusJson<'a> {
@@ -128,6 +155,7 @@ impl<'a> StatusJson<'a> {
         state: &'a str,
         is_running: bool,
         summary: Option<&'a Summary>,
+        asked: Asked,
     ) -> StatusJson<'a> {
         let level = |level: Option<&'a overnight_model::study::Level>| {
             level.map_or_else(LevelJson::default, |level| LevelJson {
@@ -143,10 +171,10 @@ impl<'a> StatusJson<'a> {
             experiments: summary.map_or(0, |summary| summary.experiments),
             kept: summary.map_or(0, |summary| summary.kept),
             running: summary.filter(|_| is_running).map_or(0, |summary| summary.running.len()),
-            noise: summary.map_or_else(NoiseJson::default, |summary| NoiseJson {
-                sd: summary.noise.sd,
-                trials: summary.noise.trials,
-            }),
+            noise: summary.map(|summary| noise(summary, asked)).unwrap_or_default(),
+            over_baseline: summary.and_then(|summary| summary.gained),
+            spent: summary.map(|summary| summary.spent).unwrap_or_default(),
+            trial_seconds: summary.and_then(|summary| summary.trial_time).map(|time| time.as_secs()),
             assurance: summary
                 .map_or(overnight_model::spec::Assurance::Cooperative.name(), |summary| &summary.assurance),
             sandbox: summary.map_or("none", |summary| &summary.sandbox),

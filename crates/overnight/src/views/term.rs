@@ -8,17 +8,10 @@ use overnight_model::history::Past;
 use overnight_model::spec::{Assurance, Check, Spec, Tier};
 use overnight_model::study::{FlakyGuard, Level, Row, SegmentRow, Summary};
 use overnight_model::units::short_number;
-use overnight_model::{CommitId, ExperimentId, Goal, Timestamp, Verdict};
+use overnight_model::verdict::rough;
+use overnight_model::{ExperimentId, Goal, Timestamp, Verdict};
 
-/// How far the numbers can be trusted, in one line.
-pub(crate) fn trust(assurance: &str, sandbox: &str, seeds: u32) -> String {
-    let seeds = match seeds {
-        0 => "no repeats yet".to_owned(),
-        1 => "1 seed".to_owned(),
-        seeds => format!("{seeds} seeds"),
-    };
-    format!("trust: {assurance} · sandbox {sandbox} · {seeds} · no holdout")
-}
+use super::night::{self, Asked};
 
 /// What a tier means, in one line.
 pub(crate) fn tier_line(tier: Tier) -> &'static str {
@@ -98,7 +91,12 @@ pub(crate) fn header_line(metric: &str) -> String {
 
 /// The gain over the champion of its moment; positive is better.
 pub(crate) fn gain(row: &Row) -> String {
-    row.gain.map_or_else(|| "-".to_owned(), signed)
+    match (row.gain, row.gain_low < row.gain_high) {
+        (None, _) => "-".to_owned(),
+        (Some(gain), true) if gain > 0.0 => format!("+{}", rough(gain)),
+        (Some(gain), true) => rough(gain).replace('-', "−"),
+        (Some(gain), false) => signed(gain),
+    }
 }
 
 pub(crate) fn signed(gain: f64) -> String {
@@ -133,15 +131,6 @@ pub(crate) fn counts(summary: &Summary) -> String {
     }
 }
 
-/// A keep that was made from an older champion takes the place of the newer one, whose change it does not have.
-pub(crate) fn undoes(parent: Option<&CommitId>, champion: Option<&CommitId>) -> Option<String> {
-    let (parent, champion) = (parent?, champion?);
-    (parent != champion).then(|| {
-        let (parent, champion) = (parent.short(), champion.short());
-        format!("made from {parent}, kept in place of {champion}: what was kept between them is not in it")
-    })
-}
-
 /// How an earlier segment ended. Its gain stands beside the others, and is never added to them.
 fn past(segment: &SegmentRow) -> String {
     let level = |level: &Option<Level>| level.as_ref().and_then(|level| level.metric);
@@ -152,14 +141,15 @@ fn past(segment: &SegmentRow) -> String {
     format!("segment {}  {metric} {from} → {to}{gain} (under an earlier evaluation)", segment.segment)
 }
 
-/// Earlier segments, baseline, champion and noise.
-pub(crate) fn standing(summary: &Summary) -> Vec<String> {
+/// Earlier segments, baseline, champion, what that gained, noise, and what the judge makes of it.
+pub(crate) fn standing(summary: &Summary, asked: Asked) -> Vec<String> {
     let metric = &summary.metric;
     let number = |value: Option<f64>| value.map_or_else(|| "not measured yet".to_owned(), short_number);
     let noise = match summary.noise.sd {
         None => "unknown so far".to_owned(),
         Some(0.0) => format!("none seen in {} repeats", summary.noise.trials),
-        Some(sd) => format!("sd {} from {} repeats", short_number(sd), summary.noise.trials),
+        // Every trial says something of it, not only repeats.
+        Some(sd) => format!("sd {} from {} trials", rough(sd), night::count(summary.spent.trials())),
     };
     let mut lines: Vec<String> = summary.past.iter().map(past).collect();
     if let Some(gain) = summary.gain().filter(|_| !lines.is_empty()) {
@@ -176,7 +166,9 @@ pub(crate) fn standing(summary: &Summary) -> Vec<String> {
         };
         lines.push(format!("champion   {metric} {}  ({}, {whose})", number(level.metric), level.commit.short()));
     }
+    lines.extend(night::gained(summary).map(|gained| format!("gain       {gained}")));
     lines.push(format!("noise      {noise}"));
+    lines.extend(night::lines(summary, asked));
     lines
 }
 

@@ -83,24 +83,56 @@ test "$n" -lt 10 || test "$n" -ge 12 || until test -e "$ANSWERS/$((n - 9))"; do 
 }
 
 /// The second answer is given while the first is being measured, from the champion of that moment.
-#[test]
-fn a_keep_that_was_made_from_an_older_champion_says_what_is_not_in_it() {
+fn two_at_once(knobs: &str, score: &str, first: &str, second: &str) -> Repo {
     let repo = Repo::new();
-    let (first, second) = (repo.beside("first"), repo.beside("second"));
-    let agent = "if test -e FIRST; then sed -i 's/x = 5/x = 3/' knobs.py; touch SECOND
-else sed -i 's/x = 5/x = 4/' knobs.py; touch FIRST; fi; echo less\n";
+    let (one, two) = (repo.beside("first"), repo.beside("second"));
+    let agent = format!(
+        "cat > BRIEF\nif test -e SECOND; then echo 'x = 2' > knobs.py; echo the third\n\
+         elif test -e FIRST; then {second}; echo the second; touch SECOND\n\
+         else {first}; echo the first; touch FIRST; fi\n"
+    );
     let gate = "until grep -q 'x = 5' knobs.py || test -e SECOND; do sleep 0.02; done\n";
-    let told =
-        |script: &str| script.replace("FIRST", first.to_str().unwrap()).replace("SECOND", second.to_str().unwrap());
-    repo.write("agent.sh", &told(agent)).write("score.sh", &format!("{}{}", told(gate), repo.read("score.sh")));
+    let told = |script: &str| {
+        let script = script.replace("BRIEF", repo.beside("brief").to_str().unwrap());
+        script.replace("FIRST", one.to_str().unwrap()).replace("SECOND", two.to_str().unwrap())
+    };
+    repo.write("agent.sh", &told(&agent)).write("score.sh", &told(&format!("{gate}{score}")));
+    repo.write("knobs.py", knobs);
     repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"").commit("an agent");
-    let commit = |name: &str| repo.git(&["rev-parse", "--short=10", name]);
-    let ran = repo.run(2);
-    let (from, over) = (commit("main"), commit("overnight/main~1"));
-    let note = format!("made from {from}, kept in place of {over}: what was kept between them is not in it");
-    ran.says(&format!("note: experiment 2 was {note}"));
-    repo.ok(&["show", "2"]).says(&format!("  note        {note}"));
-    assert!(!repo.ok(&["show", "1"]).stdout.contains("  note  "));
+    repo
+}
+
+#[test]
+fn an_idea_that_does_not_merge_with_the_new_champion_is_given_back_to_be_done_again() {
+    let score = Repo::new().read("score.sh");
+    let repo = two_at_once("x = 5\n", &score, "sed -i 's/x = 5/x = 4/' knobs.py", "sed -i 's/x = 5/x = 3/' knobs.py");
+    repo.run(2);
+    let given_back = "made for a champion that has moved on; it does not merge with the new one";
+    assert_eq!(repo.verdicts().pop().unwrap(), ("discarded".to_owned(), given_back.to_owned()));
+    assert_eq!(repo.experiment(2)["trials"], 0);
+    repo.run(1);
+    let brief: Json = serde_json::from_str(&std::fs::read_to_string(repo.beside("brief")).unwrap()).unwrap();
+    assert_eq!(brief["redo"], serde_json::json!([{ "experiment": 2, "description": "the second" }]));
+    repo.assert_sound();
+}
+
+#[test]
+fn a_proposal_whose_champion_moved_is_put_on_the_new_one_and_show_says_so() {
+    let score = "x=$(sed -n 's/^x = //p' knobs.py); y=$(sed -n 's/^y = //p' knobs.py)\necho \"loss: $((x + y))\"\n";
+    let knobs = "x = 5\n\n\n\n\n\ny = 5\n";
+    let repo = two_at_once(knobs, score, "sed -i 's/x = 5/x = 4/' knobs.py", "sed -i 's/y = 5/y = 3/' knobs.py");
+    repo.run(2);
+    let verdicts: Vec<String> = repo.verdicts().into_iter().map(|(verdict, _)| verdict).collect();
+    assert_eq!(verdicts, ["kept", "kept"]);
+    assert_eq!(repo.status()["champion"]["metric"], 7.0, "the change of both is in it");
+    let onto = repo.git(&["rev-parse", "overnight/main~1"]);
+    let said = format!("  restacked   onto {} (experiment 1), which had become the champion meanwhile", &onto[..10]);
+    // The diff is against the champion that it was put on.
+    let shown = repo.ok(&["show", "2"]).says(&said).says("+y = 3\n");
+    assert!(!shown.stdout.contains("x = 5"), "{shown}");
+    let json: Json = serde_json::from_str(&repo.ok(&["show", "2", "--json"]).stdout).unwrap();
+    assert_eq!(json["restacked"], serde_json::json!([{ "parent": onto, "champion": 1 }]));
+    assert!(!repo.ok(&["show", "1"]).stdout.contains("restacked"));
     repo.assert_sound();
 }
 
@@ -120,6 +152,7 @@ fn the_note_wins_over_what_was_printed() {
       parent      [COMMIT]
       loss        1
       gain        +3 over the champion of its time
+      in all      3 over the baseline
       trial 3     screen               1  seed [SEED] · [S] wall · [S] cpu · [MB] peak
       trial 4     confirm              1  seed [SEED] · [S] wall · [S] cpu · [MB] peak
 
@@ -132,7 +165,7 @@ fn the_note_wins_over_what_was_printed() {
     end of the output of trial 4 (8 bytes in all):
       loss: 1
 
-    trust: cooperative · sandbox standard · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     --- exit code 0
     ");
 }

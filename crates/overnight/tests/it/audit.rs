@@ -91,7 +91,7 @@ fn a_branch_with_one_that_holds() {
     stack       1 of 3 commits: loss 320 against 325 of B, 4 pairs
                 +5: better than B
     trials      28 (seed [SEED]): no surface gave two different numbers
-    trust: cooperative · sandbox standard · 4 seeds · no holdout
+    trust: cooperative · sandbox standard · 4 seeds, all the same · no holdout
     3 keeps · 1 holds · 1 makes no difference · 1 makes it worse
     next        overnight audit start..HEAD --without c61f3c6099,f9485d6f23 --branch NAME
     --- exit code 0

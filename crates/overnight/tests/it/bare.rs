@@ -83,9 +83,10 @@ fn a_study_from_its_triplet_to_its_result() {
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
+    trials     4 for 1 experiment: 3 calibrate, 1 screen
     so far     1 experiment: 1 not better
     last run   done
-    trust: cooperative · sandbox standard · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds, all the same · no holdout
     branch     overnight/main · read it with `git log overnight/main`
     next       overnight log
     --- exit code 0
@@ -95,10 +96,12 @@ fn a_study_from_its_triplet_to_its_result() {
     study      main · stopped
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
+    gain       4 over the baseline
     noise      none seen in 5 repeats
+    trials     6 for 2 experiments: 3 calibrate, 2 screen, 1 confirm
     so far     2 experiments: 1 kept, 1 not better
     last run   done
-    trust: cooperative · sandbox standard · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     branch     overnight/main · read it with `git log overnight/main`
     next       overnight show champion
     --- exit code 0
@@ -211,6 +214,7 @@ fn a_baseline_that_fails_is_to_be_looked_at() {
     study      main · stopped
     baseline   loss not measured yet  ([SHORT])
     noise      unknown so far
+    trials     1 for 0 experiments: 1 calibrate
     so far     0 experiments
     last run   stopped: the baseline failed (crashed): exit code 3
     trust: cooperative · sandbox standard · no repeats yet · no holdout

@@ -82,7 +82,7 @@ fn a_better_commit() {
     B           loss 1  (HEAD, e17dc5bae4)
     difference  +3
     pairs       4 (seed [SEED]): the same number each time, with as many seeds
-    trust: cooperative · sandbox standard · 4 seeds · no holdout
+    trust: cooperative · sandbox standard · 4 seeds, all the same · no holdout
     B is better than A by 3
     --- exit code 0
     ");

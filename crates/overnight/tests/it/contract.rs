@@ -21,7 +21,7 @@ const EXPERIMENT: [&str; 17] = [
     "cost_usd",
     "started_at",
 ];
-const STATUS: [&str; 11] = [
+const STATUS: [&str; 14] = [
     "study",
     "state",
     "baseline",
@@ -33,6 +33,9 @@ const STATUS: [&str; 11] = [
     "assurance",
     "sandbox",
     "cost_usd",
+    "over_baseline",
+    "spent",
+    "trial_seconds",
 ];
 
 #[test]
@@ -86,7 +89,7 @@ fn status_has_these_keys_in_this_order_before_and_after_a_run() {
     let repo = Repo::new();
     let before = repo.ok(&["status", "--json"]).stdout;
     assert_eq!(keys(&before), STATUS);
-    let nothing = r#"{"study":"main","state":"new","baseline":{"commit":null,"metric":null},"champion":{"commit":null,"metric":null},"experiments":0,"kept":0,"running":0,"noise":{"sd":null,"trials":0},"assurance":"cooperative","sandbox":"none","cost_usd":null}"#;
+    let nothing = r#"{"study":"main","state":"new","baseline":{"commit":null,"metric":null},"champion":{"commit":null,"metric":null},"experiments":0,"kept":0,"running":0,"noise":{"sd":null,"trials":0,"seed":"unknown","smallest_sure_gain":null,"trials_per_sure_gain":null},"assurance":"cooperative","sandbox":"none","cost_usd":null,"over_baseline":null,"spent":{"calibrate":0,"screen":0,"confirm":0,"remeasure":0,"sentinel":0},"trial_seconds":null}"#;
     assert_eq!(before.trim_end(), nothing);
     repo.run(2);
     let line = repo.ok(&["status", "--json"]).stdout;
@@ -95,7 +98,13 @@ fn status_has_these_keys_in_this_order_before_and_after_a_run() {
     assert_eq!(status["state"], "stopped");
     assert_eq!((&status["experiments"], &status["kept"], &status["running"]), (&2.into(), &1.into(), &0.into()));
     assert_eq!((&status["baseline"]["metric"], &status["champion"]["metric"]), (&4.0.into(), &0.0.into()));
-    assert_eq!(status["noise"], serde_json::json!({ "sd": 0.0, "trials": 5 }));
+    let noise = serde_json::json!({
+        "sd": 0.0, "trials": 5, "seed": "ignored", "smallest_sure_gain": 0.0, "trials_per_sure_gain": 2.0,
+    });
+    assert_eq!(status["noise"], noise);
+    assert_eq!(status["over_baseline"], serde_json::json!({ "gain": 4.0, "low": 4.0, "high": 4.0 }));
+    let spent = serde_json::json!({ "calibrate": 3, "screen": 2, "confirm": 1, "remeasure": 0, "sentinel": 0 });
+    assert_eq!(status["spent"], spent);
 }
 
 #[test]

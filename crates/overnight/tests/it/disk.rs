@@ -104,6 +104,7 @@ fn a_baseline_that_cannot_be_measured_ends_the_run_and_is_measured_again() {
 
     baseline   loss not measured yet  ([SHORT])
     noise      unknown so far
+    trials     1 for 0 experiments: 1 calibrate
     so far     0 experiments
     trust: cooperative · sandbox none · no repeats yet · no holdout
     stopped: the baseline failed (disk_limit): filled the disk
@@ -138,8 +139,9 @@ fn a_trial_that_fills_the_disk_is_told_so_and_the_night_goes_on() {
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
+    trials     5 for 2 experiments: 3 calibrate, 2 screen
     so far     2 experiments: 2 broken
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 3 seeds, all the same · no holdout
     done
     next       git log overnight/main · overnight log · overnight show champion
     --- exit code 0

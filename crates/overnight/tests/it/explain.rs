@@ -29,8 +29,8 @@ fn a_verdict_is_explained_with_what_to_do() {
     insta::assert_snapshot!(repo.ok(&["explain", "not", "better"]), @"
     not better · a group of verdicts: measured, and not better
 
-      discarded      measured, and not better, or not by enough to be sure
-      retracted      kept once, and taken back; no version gives this verdict yet
+      discarded      measured, and not better, or too unlikely to be worth another trial
+      retracted      kept once, and taken back: its repeats do not bear it out
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["explain", "3"]), @"

@@ -92,10 +92,12 @@ fn a_run_does_not_know_of_what_was_imported() {
     study      main · stopped
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
+    gain       4 over the baseline
     noise      none seen in 5 repeats
+    trials     7 for 3 experiments: 3 calibrate, 3 screen, 1 confirm
     so far     3 experiments: 1 kept, 2 not better
     last run   done
-    trust: cooperative · sandbox standard · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     branch     overnight/main · read it with `git log overnight/main`
     imported   4 rows from results.tsv · not measured here
     --- exit code 0
@@ -105,7 +107,7 @@ fn a_run_does_not_know_of_what_was_imported() {
         3  discarded                 1           −1  x 3 → 2 (worse by 1)
     --- to people
     imported   4 rows from results.tsv · overnight log --imported shows them
-    3 experiments: 1 kept, 2 not better · trust: cooperative · sandbox standard · 5 seeds · no holdout
+    3 experiments: 1 kept, 2 not better · trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     --- exit code 0
     ");
     // And afterwards just the same.

@@ -17,9 +17,11 @@ fn a_limit_of_experiments_is_for_the_night_and_a_total_for_the_study() {
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
+    gain       4 over the baseline
     noise      none seen in 5 repeats
+    trials     6 for 2 experiments: 3 calibrate, 2 screen, 1 confirm
     so far     2 experiments: 1 kept, 1 not better
-    trust: cooperative · sandbox standard · 5 seeds · no holdout
+    trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     stopped: limits.experiments is reached
     next       git log overnight/main · overnight log · overnight show champion
     --- exit code 4
@@ -61,8 +63,9 @@ fn ten_attempts_that_gave_nothing_end_the_run() {
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
+    trials     3 for 0 experiments: 3 calibrate
     so far     0 experiments: 10 not counted
-    trust: cooperative · sandbox standard · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds, all the same · no holdout
     stopped: 10 attempts in a row gave nothing to try; the last: the agent ended: exit code 1
     next       overnight log, then overnight show N for what the agent said
     --- exit code 4
@@ -106,8 +109,9 @@ fn a_champion_that_no_longer_runs_ends_the_night_before_more_ideas_are_lost() {
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
+    trials     10 for 6 experiments: 3 calibrate, 6 screen, 1 sentinel
     so far     6 experiments: 1 not better, 5 broken
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 3 seeds, all the same · no holdout
     stopped: the champion itself no longer runs (crashed): exit code 1
     next       overnight show champion, mend what broke, then overnight run
     --- exit code 4
@@ -118,9 +122,10 @@ fn a_champion_that_no_longer_runs_ends_the_night_before_more_ideas_are_lost() {
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
+    trials     10 for 6 experiments: 3 calibrate, 6 screen, 1 sentinel
     so far     6 experiments: 1 not better, 5 broken
     last run   stopped: the champion itself no longer runs (crashed): exit code 1
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 3 seeds, all the same · no holdout
     branch     overnight/main · read it with `git log overnight/main`
     --- exit code 0
     ");
@@ -193,8 +198,9 @@ fn a_surface_without_numbers_leaves_the_tuner_nothing() {
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
+    trials     3 for 0 experiments: 3 calibrate
     so far     0 experiments: 1 not counted
-    trust: cooperative · sandbox standard · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds, all the same · no holdout
     stopped: the tuner finds nothing left to try in the surface
     next       name a surface with numbers to tune, or an agent of your own: [agent] use = "command"
     --- exit code 4

@@ -35,9 +35,11 @@ fn the_champion_comes_along_and_is_measured_anew() {
     segment 2  the present one, gain +12
     baseline   loss 116  ([SHORT])
     champion   loss 104  ([SHORT], experiment 4)
+    gain       12 over the baseline
     noise      none seen in 6 repeats
+    trials     6 in this segment: 3 calibrate, 3 remeasure
     so far     2 experiments: 1 kept, 1 not better
-    trust: cooperative · sandbox standard · 6 seeds · no holdout
+    trust: cooperative · sandbox standard · 6 seeds, all the same · no holdout
     done
     next       overnight run · git log overnight/main
     ");

@@ -106,9 +106,11 @@ fn the_whole_screen_says_how_far_apart_scorer_and_candidate_are() {
 
     baseline   loss 4  ([SHORT])
     champion   loss 1  ([SHORT], experiment 1)
+    gain       3 over the baseline
     noise      none seen in 5 repeats
+    trials     5 for 1 experiment: 3 calibrate, 1 screen, 1 confirm
     so far     1 experiment: 1 kept
-    trust: separated · sandbox none · 5 seeds · no holdout
+    trust: separated · sandbox none · 5 seeds, all the same · no holdout
     done
     next       git log overnight/main · overnight log · overnight show champion
     --- exit code 0

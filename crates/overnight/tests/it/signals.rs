@@ -88,7 +88,7 @@ fn the_second_signal_kills_everything_at_once_and_the_trial_is_run_again() {
     -x = 5
     +x = 8
 
-    trust: cooperative · sandbox none · 3 seeds · no holdout
+    trust: cooperative · sandbox none · 3 seeds, all the same · no holdout
     --- exit code 0
     ");
     repo.ok(&["verify"]);

@@ -146,8 +146,9 @@ fn an_engine_that_was_killed_is_seen_as_such() {
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)
     noise      none seen in 3 repeats
+    trials     3 for 0 experiments: 3 calibrate
     so far     0 experiments: 1 open
-    trust: cooperative · sandbox standard · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds, all the same · no holdout
     branch     overnight/main · read it with `git log overnight/main`
     --- exit code 0
     ");
@@ -157,7 +158,7 @@ fn an_engine_that_was_killed_is_seen_as_such() {
         0  baseline                  4            -  baseline
         1  open                      -            -  x 5 → 8
     --- to people
-    0 experiments: 1 open · trust: cooperative · sandbox standard · 3 seeds · no holdout
+    0 experiments: 1 open · trust: cooperative · sandbox standard · 3 seeds, all the same · no holdout
     --- exit code 0
     ");
 }

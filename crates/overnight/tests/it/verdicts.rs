@@ -59,7 +59,7 @@ fn kept_discarded_no_change_and_duplicate() {
         4  discarded                 4            0  idea 4 (equal to the champion)
         5  kept                      1           +3  idea 5 (better by 3, twice the same)
     --- to people
-    3 experiments: 1 kept, 2 not better, 2 not counted · trust: cooperative · sandbox standard · 5 seeds · no holdout
+    3 experiments: 1 kept, 2 not better, 2 not counted · trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     --- exit code 0
     ");
 }
@@ -149,7 +149,7 @@ fn crashed_and_timed_out() {
     end of the output of trial 3 (10 bytes in all):
       Traceback
 
-    trust: cooperative · sandbox standard · 3 seeds · no holdout
+    trust: cooperative · sandbox standard · 3 seeds, all the same · no holdout
     --- exit code 0
     ");
 }
@@ -393,6 +393,7 @@ fn a_baseline_that_fails_ends_the_run_and_can_be_mended() {
 
     baseline   loss not measured yet  ([SHORT])
     noise      unknown so far
+    trials     1 for 0 experiments: 1 calibrate
     so far     0 experiments
     trust: cooperative · sandbox standard · no repeats yet · no holdout
     stopped: the baseline failed (invalid_metric): the output does not give `loss`
@@ -417,6 +418,7 @@ fn a_baseline_that_fails_ends_the_run_and_can_be_mended() {
     study      main · stopped
     baseline   loss not measured yet  ([SHORT])
     noise      unknown so far
+    trials     1 for 0 experiments: 1 calibrate
     so far     0 experiments
     last run   stopped: the baseline failed (invalid_metric): the output does not give `loss`
     trust: cooperative · sandbox standard · no repeats yet · no holdout

@@ -3,6 +3,7 @@
 use overnight_model::Millis;
 use overnight_model::claim::audit::Verdict;
 use overnight_model::claim::{Decision, Standing};
+use overnight_model::study::SeedUse;
 use overnight_model::units::short_number;
 
 use super::plan::{Piece, Plan};
@@ -10,7 +11,7 @@ use super::range::End;
 use super::report::{Counts, Offer, Report, StackEnd};
 use super::short;
 use crate::ui;
-use crate::views::term;
+use crate::views::{night, term};
 
 /// More would push what matters off the screen.
 const NOTES: usize = 8;
@@ -105,7 +106,8 @@ pub(super) fn result(report: &Report, plan: &Plan, offer: &Offer, is_interrupted
         report.seed,
         if seeds > 1 && report.audit.is_quiet() { ": no surface gave two different numbers" } else { "" }
     ));
-    lines.push(term::trust(report.assurance, report.tier.name(), seeds));
+    let seed = if seeds > 2 && report.audit.is_quiet() { SeedUse::Ignored } else { SeedUse::Unknown };
+    lines.push(night::trust(report.assurance, report.tier.name(), seeds, seed));
     if is_interrupted {
         lines.push("stopped before the end: what is told is settled, all else is open".to_owned());
     } else if report.out_of_time {

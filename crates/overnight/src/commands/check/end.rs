@@ -1,22 +1,21 @@
 //! What follows from it all: the night, the trust, and what to fix first.
 
-use overnight_model::forecast::{Forecast, PROMISING_PERCENT, Prospect};
+use overnight_model::forecast::{Forecast, Prospect};
 use overnight_model::judge::Noise;
 use overnight_model::spec::{AgentKind, Assurance, Tier};
+use overnight_model::study::SeedUse;
 use overnight_model::{Millis, Score};
 
+use super::repeats::Chance;
 use super::report::{Finding, Level, Report};
 use super::screen::{WIDTH, wrapped};
 use super::study::Sequence;
-use super::trials::{Measured, rough, tidy};
+use super::trials::Measured;
 use crate::ui::printable;
-use crate::views::term;
+use crate::views::night::{self, count, rough, tidy};
 
 /// A night, where nothing says how long it is.
 const NIGHT: Millis = Millis::seconds(8 * 3600);
-/// The noise is known at least as well as this once a night has measured its baseline.
-const LEAST_DEGREES: u32 = 2;
-
 /// Noise that hides gains of half the level hides all there are.
 const SWAMPED: f64 = 0.5;
 
@@ -24,17 +23,14 @@ const SWAMPED: f64 = 0.5;
 pub(super) fn night(sequence: &mut Sequence, measured: &Measured) {
     let spec = &sequence.spec;
     let wall = spec.limits.night.wall.unwrap_or(NIGHT);
-    let noise = match measured.repeats.noise {
-        Noise::Noisy { sd, degrees } => Noise::Noisy { sd, degrees: degrees.max(LEAST_DEGREES) },
-        known => known,
-    };
     let prospect = Prospect {
         wall,
         trial: measured.trial,
         slots: spec.slots,
         experiments: spec.limits.night.experiments,
-        noise,
+        noise: measured.repeats.noise,
         min_gain: spec.metric.min_gain.map_or(0.0, Score::get),
+        judge: spec.judge,
     };
     let forecast = prospect.forecast();
     let finding = described(sequence, measured, wall, &forecast);
@@ -44,16 +40,19 @@ pub(super) fn night(sequence: &mut Sequence, measured: &Measured) {
 
 fn described(sequence: &Sequence, measured: &Measured, wall: Millis, forecast: &Forecast) -> Finding {
     let spec = &sequence.spec;
-    let Forecast { trials, experiments, trials_per_keep, smallest_gain } = *forecast;
+    let Forecast { trials, experiments, spent, sure } = *forecast;
     let slots = if spec.slots == 1 { String::new() } else { format!(" in {} slots", spec.slots) };
-    let gain = match smallest_gain {
+    let gain = match sure {
         None => "smallest sure gain unknown".to_owned(),
-        Some(0.0) if sequence.seed.fixed.is_some() => "any gain is sure, for that one seed".to_owned(),
-        Some(0.0) => "any gain is sure".to_owned(),
-        Some(gain) => {
+        Some(sure) if sure.gain == 0.0 && sequence.seed.fixed.is_some() => {
+            "any gain is sure, for that one seed".to_owned()
+        }
+        Some(sure) if sure.gain == 0.0 => "any gain is sure".to_owned(),
+        Some(sure) => {
             let mean = measured.repeats.tally.mean().filter(|mean| *mean != 0.0);
-            let share = mean.map_or_else(String::new, |mean| format!(" ({} %)", rough(gain / mean.abs() * 100.0)));
-            format!("smallest sure gain {}{share}", rough(gain))
+            let share = mean.map_or_else(String::new, |mean| format!(" ({} %)", rough(sure.gain / mean.abs() * 100.0)));
+            let time = tidy(sure.time(measured.trial));
+            format!("smallest sure gain {}{share}, in {time} of machine time", rough(sure.gain))
         }
     };
     let agent = match spec.agent.kind {
@@ -61,14 +60,14 @@ fn described(sequence: &Sequence, measured: &Measured, wall: Millis, forecast: &
         AgentKind::Command(_) => ", an agent that keeps up",
     };
     let what = format!(
-        "{wall} = {} trials: about {} experiments, each keep tested {trials_per_keep} times; {gain}; \
-         assumes {} a trial{slots}, {PROMISING_PERCENT} % of ideas run again{agent}",
+        "{wall} = {} trials: about {} experiments ({}); {gain}; assumes {} a trial{slots}, one idea in ten better{agent}",
         count(trials),
         count(experiments),
+        night::spent(&spent),
         tidy(measured.trial),
     );
     let mean = measured.repeats.tally.mean().map_or(0.0, f64::abs);
-    let is_swamped = smallest_gain.is_some_and(|gain| mean > 0.0 && gain > mean * SWAMPED)
+    let is_swamped = sure.is_some_and(|sure| mean > 0.0 && sure.gain > mean * SWAMPED)
         && measured.repeats.noise != Noise::Deterministic;
     match experiments {
         _ if is_swamped => Finding::new("night", Level::Warn, what).next(
@@ -82,7 +81,13 @@ fn described(sequence: &Sequence, measured: &Measured, wall: Millis, forecast: &
 /// How far the number can be trusted, and what would raise it.
 pub(super) fn trust(sequence: &mut Sequence, measured: &Measured) {
     let (spec, tier) = (&sequence.spec, sequence.found.tier);
-    let line = term::trust(spec.evaluate.assurance().name(), tier.name(), measured.repeats.seeds);
+    let seed = match measured.repeats.chance {
+        Chance::None => SeedUse::Ignored,
+        Chance::Seeded => SeedUse::Settles,
+        Chance::Unseeded => SeedUse::NotAlone,
+        Chance::Untold => SeedUse::Unknown,
+    };
+    let line = night::trust(spec.evaluate.assurance().name(), tier.name(), measured.repeats.seeds, seed);
     let what = line.strip_prefix("trust: ").unwrap_or(&line).to_owned();
     let raise = match spec.evaluate.assurance() {
         Assurance::Cooperative => Some(
@@ -127,32 +132,5 @@ pub(super) fn last_lines(report: &Report, begun: bool, sandbox: Option<Tier>, st
             lines.extend(wrapped(&printable(&format!("{how} first ({topic}): {next}")), WIDTH));
             lines
         }
-    }
-}
-
-/// A count as people say it: exact while small.
-fn count(n: u64) -> String {
-    if n < 1000 {
-        return n.to_string();
-    }
-    let unit = 10u64.pow(n.ilog10() - 1);
-    let digits = (n / unit * unit).to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_are_exact_while_they_are_small() {
-        assert_eq!([7, 999, 1234, 261_818].map(count), ["7", "999", "1,200", "260,000"]);
     }
 }

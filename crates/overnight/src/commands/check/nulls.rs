@@ -109,7 +109,7 @@ fn by_the_scorer(name: &str, sequence: &Sequence, measured: &Measured, scored: &
     }
 }
 
-/// Runs an answer until the judge has made up its mind, or once where trials are dear.
+/// Runs an answer until it is clear where it stands, or once where trials are dear.
 fn run(
     sequence: &mut Sequence,
     measured: &Measured,
@@ -161,7 +161,7 @@ fn is_affordable(measured: &Measured) -> bool {
 /// How an answer compares with what is there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Standing {
-    /// The judge would keep it.
+    /// Better beyond the noise, and so again.
     Wins,
     /// Not worse by more than the noise.
     AsGood,
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_none_is_held_against_the_judges_own_rule() {
+    fn an_answer_that_is_none_is_held_against_the_noise() {
         assert_eq!(against(Noise::Deterministic, &[4.0]), Standing::AsGood);
         assert_eq!(against(Noise::Deterministic, &[4.001]), Standing::Worse);
         assert_eq!(against(Noise::Deterministic, &[0.0]), Standing::Open);

@@ -144,10 +144,10 @@ impl Report {
             Some(Noise::Unknown) | None => None,
         };
         let night = self.night.map(|(wall, forecast)| {
-            let Forecast { trials, experiments, trials_per_keep, smallest_gain } = forecast;
+            let Forecast { trials, experiments, spent, sure } = forecast;
             json!({
-                "wall_seconds": wall, "trials": trials, "experiments": experiments,
-                "trials_per_keep": trials_per_keep, "smallest_gain": smallest_gain,
+                "wall_seconds": wall, "trials": trials, "experiments": experiments, "spent": spent,
+                "smallest_gain": sure.map(|sure| sure.gain), "trials_per_smallest_gain": sure.map(|sure| sure.trials),
             })
         });
         json!({

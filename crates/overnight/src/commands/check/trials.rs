@@ -12,6 +12,7 @@ use super::report::{Finding, Level};
 use super::study::{Halt, Sequence, Step};
 use super::{look, words};
 use crate::commands::init::tests_of;
+use crate::views::night::{rough, tidy};
 
 /// A little over is start-up; this much over is a program that does not know its budget.
 const OVER_BUDGET: f64 = 1.5;
@@ -236,24 +237,6 @@ fn line_of(output: &str, name: &str) -> Option<String> {
     })
 }
 
-/// A duration without false precision.
-pub(super) fn tidy(time: Millis) -> Millis {
-    match time.0 {
-        0..1000 => time,
-        1000..60_000 => Millis(time.0 / 100 * 100),
-        more => Millis(more / 1000 * 1000),
-    }
-}
-
-/// A number with two digits that count.
-pub(super) fn rough(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return short_number(value);
-    }
-    let unit = 10f64.powf(value.abs().log10().floor() - 1.0);
-    short_number((value / unit).round() * unit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,14 +246,5 @@ mod tests {
         assert_eq!(line_of("loss: 1\nval_loss: 2\n", "loss").as_deref(), Some("loss: 1"));
         assert_eq!(line_of("{\"loss\": 3}\ndone\n", "loss").as_deref(), Some("{\"loss\": 3}"));
         assert_eq!(line_of("blossom: 1\n", "loss"), None);
-    }
-
-    #[test]
-    fn numbers_are_rough_where_more_digits_would_lie() {
-        assert_eq!([0.012345, 123.4, 0.0].map(rough), ["0.012", "120", "0"]);
-        assert_eq!(
-            [Millis(437), Millis(12_345), Millis(75_678)].map(tidy),
-            [Millis(437), Millis(12_300), Millis(75_000)]
-        );
     }
 }

@@ -2,12 +2,13 @@
 
 use overnight_model::Millis;
 use overnight_model::claim::{Decision, FEWEST_PAIRS, Standing};
+use overnight_model::study::SeedUse;
 use overnight_model::units::short_number;
 
 use super::report::{End, Named, Report};
 use super::sides::Sides;
 use crate::commands::trials::{broken_lines, interval};
-use crate::views::term;
+use crate::views::{night, term};
 
 /// Beyond this the odds say nothing more.
 const MOST_ODDS: f64 = 1e6;
@@ -62,7 +63,9 @@ pub(super) fn result(report: &Report, end: &End) -> Vec<String> {
         lines.push(format!("B           {} {}  ({})", report.metric, short_number(known.b), named(&report.b)));
         lines.push(format!("difference  {}{}", term::signed(known.difference), interval(known)));
         lines.push(format!("pairs       {} (seed {}){}", known.pairs, report.seed, odds(known)));
-        lines.push(term::trust(report.assurance, report.tier.name(), known.pairs));
+        let is_quiet = report.pairs.windows(2).all(|pair| (pair[0].a, pair[0].b) == (pair[1].a, pair[1].b));
+        let seed = if is_quiet && known.pairs > 2 { SeedUse::Ignored } else { SeedUse::Unknown };
+        lines.push(night::trust(report.assurance, report.tier.name(), known.pairs, seed));
     }
     match end {
         End::Decided(decision) => {

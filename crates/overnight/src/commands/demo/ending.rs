@@ -6,10 +6,8 @@ use overnight_engine::ledger::Reader;
 use overnight_engine::load::allowed_environment;
 use overnight_engine::sandbox::Found;
 use overnight_engine::workspace::shell_word;
-use overnight_model::judge::Estimate;
 use overnight_model::spec::Tier;
 use overnight_model::study::Row;
-use overnight_model::units::short_number;
 use overnight_model::{ExperimentId, Verdict};
 
 use super::folder::Folder;
@@ -18,7 +16,7 @@ use super::villains::{self, Villain};
 use crate::commands::session::Ended;
 use crate::error::{Exit, Outcome};
 use crate::ui::printable;
-use crate::views::term;
+use crate::views::{night, term};
 
 pub(crate) fn screen(
     state: &Path,
@@ -37,8 +35,10 @@ pub(crate) fn screen(
     })?;
     let mut lines = Vec::new();
     if let Some(summary) = &ended.summary {
-        lines.extend(term::standing(summary));
-        lines.push(format!("gain       {}", gain(ended.gain)));
+        lines.extend(term::standing(summary, ended.asked));
+        if summary.gained.is_none() {
+            lines.push("gain       none: nothing was better than the baseline whenever it was run".to_owned());
+        }
         lines.push(format!("so far     {}", term::counts(summary)));
     }
     let [beat, again, kept] = luck.counts();
@@ -47,7 +47,7 @@ pub(crate) fn screen(
     ));
     lines.extend(villain_lines(state, folder, &rows, not_run));
     if let Some(summary) = &ended.summary {
-        lines.push(term::trust(&summary.assurance, &summary.sandbox, summary.noise.trials));
+        lines.push(night::trust_of(summary));
     }
     lines.extend(not_enforced(found));
     let through = villains::got_through(&rows, folder);
@@ -68,24 +68,6 @@ pub(crate) fn screen(
 /// What to type to go on where it stopped.
 pub(crate) fn go_on(folder: &Folder, tier: Tier) -> String {
     format!("cd {} && {} run{}", shell_word(folder.path()), program(), accepted(tier))
-}
-
-fn gain(gain: Option<Estimate>) -> String {
-    match gain {
-        None => "none: nothing was better than the baseline whenever it was run".to_owned(),
-        Some(Estimate { gain, high, .. }) => {
-            match high.map(|high| high - gain).filter(|half| *half > 0.0) {
-                None => format!("{} over the baseline", short_number(gain)),
-                // No more digits than the uncertainty leaves a meaning.
-                Some(half) => {
-                    let digits = (1.0 - half.log10().floor()).clamp(0.0, 9.0) as usize;
-                    format!(
-                        "{gain:.digits$} ± {half:.digits$} (95 %) over the baseline, without the runs that chose it"
-                    )
-                }
-            }
-        }
-    }
 }
 
 fn villain_lines(state: &Path, folder: &Folder, rows: &[Row], not_run: &[Villain]) -> Vec<String> {
@@ -155,16 +137,4 @@ fn program() -> String {
 
 fn is_program(folder: &Path) -> bool {
     folder.is_absolute() && folder.join("overnight").is_file()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_study_without_a_keep_claims_no_gain() {
-        assert!(gain(None).starts_with("none"));
-        let found = gain(Some(Estimate { gain: 0.5, low: Some(0.4), high: Some(0.6) }));
-        assert!(found.starts_with("0.50 ± 0.10 (95 %) over the baseline, without"), "{found}");
-    }
 }

@@ -24,12 +24,13 @@ impl Luck {
         match &event.what {
             What::TrialFinished { experiment, .. } => self.finished(*experiment),
             What::Judged(judged) if judged.verdict == Verdict::Kept => drop(self.kept.insert(judged.experiment)),
+            What::Retracted(retracted) => drop(self.kept.remove(&retracted.experiment)),
             _ => {}
         }
         self.compare();
     }
 
-    /// How many beat the champion in their first run, how many of these were run again, and how many were kept.
+    /// How many beat the champion in their first run, how many of these were run again, and how many are kept.
     pub(super) fn counts(&self) -> [usize; 3] {
         let of = |some: &BTreeSet<ExperimentId>| self.beat.intersection(some).count();
         [self.beat.len(), of(&self.again), of(&self.kept)]
@@ -118,7 +119,7 @@ mod tests {
         fn ran(&mut self, experiment: u64, purpose: Purpose, score: f64) {
             self.trials += 1;
             let (trial, experiment) = (TrialId(self.trials), ExperimentId(experiment));
-            self.saw(What::TrialStarted { trial, experiment, purpose, seed: Seed(0), slot: Slot(0) });
+            self.saw(What::TrialStarted { trial, experiment, purpose, seed: Seed(0), slot: Slot(0), aid: None });
             let usage = json!({ "wall": 0, "cpu": 0, "peak_bytes": 0 });
             let measurement = json!({ "ending": { "exited": { "code": 0 } }, "metric": score, "usage": usage });
             let measurement = serde_json::from_value(measurement).unwrap();
@@ -127,9 +128,11 @@ mod tests {
 
         fn judged(&mut self, experiment: u64, verdict: Verdict) {
             let (experiment, reason) = (ExperimentId(experiment), Reason::Measured { trials: 1 });
-            self.saw(What::Judged(Judged { experiment, verdict, reason, metric: None, estimate: None }));
+            let judged = Judged { experiment, verdict, reason, metric: None, estimate: None, opinion: None };
+            self.saw(What::Judged(judged));
             if verdict != Verdict::Discarded {
-                self.saw(What::BranchAdvanced { experiment, from: None, to: CommitId("1".repeat(40)) });
+                let to = CommitId("1".repeat(40));
+                self.saw(What::BranchAdvanced { experiment, from: None, to, retracted: None });
             }
         }
     }

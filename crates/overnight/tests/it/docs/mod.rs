@@ -1,6 +1,7 @@
 //! What README and docs say is true: transcripts are played, links followed, commands and keys looked up.
 //!
-//! `OVERNIGHT_UPDATE_DOCS=1 cargo nextest run -p overnight docs` writes what the commands print now.
+//! `OVERNIGHT_UPDATE_DOCS=1 cargo nextest run -p overnight docs` writes what the commands print now, where that differs in
+//! more than numbers that are never the same; `OVERNIGHT_UPDATE_DOCS=all` writes all of it anew.
 
 mod claims;
 mod page;
@@ -15,6 +16,11 @@ use page::Page;
 /// Whether pages are to be corrected instead of held against the program.
 fn updates() -> bool {
     std::env::var_os("OVERNIGHT_UPDATE_DOCS").is_some_and(|value| value != "0")
+}
+
+/// Whether numbers that are never the same are written anew, too.
+fn updates_all() -> bool {
+    std::env::var_os("OVERNIGHT_UPDATE_DOCS").is_some_and(|value| value == "all")
 }
 
 /// The top of the workspace.

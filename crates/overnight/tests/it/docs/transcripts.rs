@@ -7,7 +7,7 @@ use std::ops::Range;
 use regex::Regex;
 
 use super::page::{Block, Page};
-use super::{book, scenes, updates};
+use super::{book, scenes, updates, updates_all};
 use crate::support::Repo;
 
 /// Where a reader is to imagine the repository.
@@ -88,7 +88,7 @@ fn transcripts(page: &Page) -> (Vec<Edit>, usize) {
             scenes::DEMO => outline(&written(all)),
             _ => masked(&written(all), scenes::is_noisy(scene)),
         };
-        if mask(&shown) != mask(&printed) {
+        if mask(&shown) != mask(&printed) || updates_all() {
             edits.push(Edit { range: block.range, text: written(&printed) });
         }
     }
@@ -176,8 +176,23 @@ fn masked(text: &str, is_noisy: bool) -> String {
         (r#""seconds":[0-9.]+"#, r#""seconds":S"#),
         (r"process \d+", "process PID"),
     ];
-    // Numbers, spans of time, and where lines end for the length of them.
-    let noise = [(r"[−+]?\d[\d,]*(\.\d+)?(e-?\d+)?", "N"), (r"N(ms|s|m|h)( N(ms|s|m))?\b", "T"), (r"\s+", " ")];
+    // Numbers, spans of time, and where lines end for the length of them; and how sure the judge is, and how many trials
+    // it wanted to be.
+    let noise = [
+        (r"[−+]?\d[\d,]*(\.\d+)?(e-?\d+)?", "N"),
+        (r"N(ms|s|m|h)( N(ms|s|m))?\b", "T"),
+        (r"\s+", " "),
+        (r"(more|less) than N %", "N %"),
+        (r"expected (better|worse) by N, N % likely( better)?", "$1 by N"),
+        (r"better by N, N % sure", "better by N"),
+        (r"\b1 trial\b|N trials?", "N trials"),
+        (r"N calibrate(, N (screen|confirm|remeasure|sentinel))+", "SPENT"),
+        (r", one of the champion N;", ";"),
+        (
+            r"( trial N (screen|confirm|remeasure) N seed SEED · (S wall · S cpu · MB peak|of .*? for its sake))+",
+            " TRIALS",
+        ),
+    ];
     let masks = varying.iter().chain(noise.iter().filter(|_| is_noisy));
     masks.fold(text.to_owned(), |text, (pattern, mask)| {
         Regex::new(pattern).unwrap().replace_all(&text, *mask).into_owned()
