@@ -224,7 +224,8 @@ impl Simulation {
             };
             return Mission::Try(contents);
         }
-        let experiments = if world.trouble(2) { 1 + world.random.below(left) } else { left };
+        let rate = world.setup.faults.few;
+        let experiments = if world.trouble(rate) { 1 + world.random.below(left) } else { left };
         Mission::Loop { experiments }
     }
 
