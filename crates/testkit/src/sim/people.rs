@@ -49,14 +49,15 @@ pub fn propose(setup: &Setup, experiment: ExperimentId, champion: &Contents, pas
             return Answer::Failed(AttemptFailure::Exhausted { what: "no further idea".to_owned() });
         }
     }
-    Answer::Proposal { contents: edited(setup, champion, &mut random), description }
+    let is_lucky = setup.lucky > 0 && experiment.0 % 150 == setup.lucky;
+    Answer::Proposal { contents: edited(setup, champion, is_lucky, &mut random), description }
 }
 
 /// The settings of the surface; the last one lies in the second file.
 const NAMES: [&str; 7] = ["lr", "wd", "beta", "clip", "warm", "decay", "depth"];
 
 /// One or two numbers moved, and at times a program that misbehaves.
-pub fn edited(setup: &Setup, champion: &Contents, random: &mut Random) -> Contents {
+pub fn edited(setup: &Setup, champion: &Contents, is_lucky: bool, random: &mut Random) -> Contents {
     let mut contents = champion.clone();
     let mode = match random.below(100) {
         dice if !setup.faults.bad_candidates || dice >= 30 => "ok",
@@ -74,7 +75,11 @@ pub fn edited(setup: &Setup, champion: &Contents, random: &mut Random) -> Conten
         28 => "far",
         _ => "hungry",
     };
-    let mode = if setup.lucky > 0 && mode == "ok" && random.one_in(setup.lucky) { "lucky" } else { mode };
+    let mode = match mode {
+        "ok" if is_lucky => "lucky",
+        "ok" if setup.flat => "dull",
+        mode => mode,
+    };
     let names: Vec<&str> = match (setup.many_lines, setup.two_files) {
         (false, false) => vec!["lr"],
         (false, true) => vec!["lr", "depth"],
@@ -134,7 +139,8 @@ pub fn measure(
     // Luck is a thing of the past as soon as something was chosen for it.
     let luck = match (mode, stands) {
         ("lucky", false) => -3.0 * setup.noise,
-        ("lucky", true) => 3.0 * setup.noise,
+        ("lucky", true) => 2.0 * setup.noise,
+        ("dull", _) => 4.0 * setup.noise,
         _ => 0.0,
     };
     let scale = if setup.flat { 0.02 } else { 1.0 };

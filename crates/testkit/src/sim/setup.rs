@@ -28,9 +28,9 @@ pub struct Setup {
     pub jitter: u64,
     pub min_gain: f64,
     pub tuner: bool,
-    /// There is next to nothing to be gained: what looks better was lucky.
+    /// There is nothing to be gained: what looks better was lucky.
     pub flat: bool,
-    /// One proposal in so many shines in its first trials, by luck, and never again.
+    /// The number of the proposal that shines until it is kept, by luck, and never again.
     pub lucky: u64,
     /// Proposals change one line or two of many, or always the same one.
     pub many_lines: bool,
@@ -108,7 +108,7 @@ impl Setup {
             flaky_guard: *Random::new(seed ^ 0xf1a4).pick(&[0, 0, 3, 20]),
             guard_outage: *Random::new(seed ^ 0x06a4).pick(&[0, 0, 0, 20]),
             review: *Random::new(seed ^ 0x4e71e4).pick(&[0, 1, 3]),
-            meddling: *random.pick(&[0, 20]),
+            meddling: *random.pick(&[0, 12]),
             packing: random.one_in(4),
             tries: random.one_in(2),
             rebase: *Random::new(seed ^ 0x5e6).pick(&[0, 0, 3]),
@@ -201,8 +201,8 @@ impl Setup {
         let night = Setup::night(seed);
         let mut random = Random::new(seed ^ 0x10c4);
         let faults = Faults { shift: 0, few: 0, crash: *random.pick(&[300, 1000]), ..night.faults };
-        let (slots, noise, lucky) = (*random.pick(&[2, 3, 4]), 0.2, *random.pick(&[25, 50]));
-        Setup { slots, noise, lucky, faults, flat: true, limits: Limits::NightWall, experiments: 200, ..night }
+        let (slots, noise, lucky) = (*random.pick(&[2, 3, 4]), 0.2, *random.pick(&[6, 12]));
+        Setup { slots, noise, lucky, faults, flat: true, limits: Limits::NightWall, experiments: 140, ..night }
     }
 
     /// How far numbers may have moved between two moments, since nobody but the machine changed.
