@@ -220,8 +220,9 @@ impl Machine for Simulated {
                     world.referee.seen.shifts += u32::from(setup.noise > 0.0);
                     world.say(|| "== the machine is another one".to_owned());
                 }
+                let stands = world.referee.lives[&experiment].verdict.is_some();
                 let took_ms = Millis(took as u64);
-                let (mut measurement, output) = people::measure(&setup, &contents, nth, world.shift, took_ms);
+                let (mut measurement, output) = people::measure(&setup, &contents, (nth, stands), world.shift, took_ms);
                 if experiment == world.referee.baseline && setup.faults.broken_baseline && world.trouble(4) {
                     measurement.ending = overnight_model::Ending::Exited { code: 127 };
                     measurement.metric = None;

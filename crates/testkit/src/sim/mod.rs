@@ -220,11 +220,12 @@ impl Simulation {
             let start = world.random.pick(&world.past).clone();
             let contents = match world.random.below(4) {
                 0 => start,
-                _ => people::edited(&world.setup, &start, &mut world.random.split()),
+                _ => people::edited(&world.setup, &start, false, &mut world.random.split()),
             };
             return Mission::Try(contents);
         }
-        let experiments = if world.trouble(2) { 1 + world.random.below(left) } else { left };
+        let rate = world.setup.faults.few;
+        let experiments = if world.trouble(rate) { 1 + world.random.below(left) } else { left };
         Mission::Loop { experiments }
     }
 
@@ -263,11 +264,19 @@ impl Simulation {
             let mut world = self.world.borrow_mut();
             let suspects = world.referee.suspects();
             let rate = world.setup.faults.review;
-            if suspects.is_empty() || !world.trouble(rate) {
+            let half_done = world.referee.unadvanced.is_some();
+            if (suspects.is_empty() && !half_done) || !world.trouble(rate) {
                 return;
             }
-            let suspect = *world.random.pick(&suspects);
-            let word = people::word(suspect, &mut world.random);
+            // Whoever looks also finishes what an engine was killed in.
+            let word = match suspects.as_slice() {
+                [] => (None, false),
+                _ => {
+                    let suspect = *world.random.pick(&suspects);
+                    let (reviewed, called_away) = people::word(suspect, &mut world.random);
+                    (Some(reviewed), called_away)
+                }
+            };
             (Timestamp(world.monotonic + world.skew), word)
         };
         let (reviewed, called_away) = word;
@@ -278,14 +287,15 @@ impl Simulation {
             Err(ReviewError::Git(GitError::Locked { .. })) => return,
             Err(error) => panic!("review: {}", chain_of(&error)),
         };
-        match review.record(reviewed.clone(), now) {
-            Ok(()) => self.reviews += 1,
-            Err(
+        match reviewed.map(|reviewed| review.record(reviewed, now)) {
+            None => {}
+            Some(Ok(())) => self.reviews += 1,
+            Some(Err(
                 ReviewError::ChampionMoved { .. }
                 | ReviewError::NoNumber { .. }
                 | ReviewError::Open(OpenError::HalfKept),
-            ) => {}
-            Err(error) => panic!("review: {}", chain_of(&error)),
+            )) => {}
+            Some(Err(error)) => panic!("review: {}", chain_of(&error)),
         }
         if !called_away {
             review.finish(now).unwrap_or_else(|error| panic!("review: {}", chain_of(&error)));
@@ -298,7 +308,9 @@ impl Simulation {
         for event in &events {
             world.say(|| format!("  {:?}", event.what));
         }
+        world.referee.is_between_runs = true;
         world.referee.acknowledge(&world.setup, &events, None);
+        world.referee.is_between_runs = false;
     }
 
     /// A locked file changes. A keep that is half done has to be finished before a segment can end.

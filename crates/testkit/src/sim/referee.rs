@@ -75,8 +75,8 @@ pub struct Referee {
     wanted: Option<u64>,
     doubt: Doubt,
     pub stopped: bool,
-    /// A person had a word since the last run began.
-    reviewed: bool,
+    /// A person looks at the study while nothing runs.
+    pub is_between_runs: bool,
 }
 
 /// The branch moved.
@@ -113,7 +113,7 @@ impl Default for Referee {
             wanted: None,
             doubt: Doubt::default(),
             stopped: false,
-            reviewed: false,
+            is_between_runs: false,
         }
     }
 }
@@ -260,7 +260,7 @@ impl Referee {
         };
         // A person's word, and what follows from it, comes between runs.
         let is_word = matches!(event.what, What::Reviewed(_))
-            || (self.reviewed && matches!(event.what, What::BranchAdvanced { .. }));
+            || (self.is_between_runs && matches!(event.what, What::BranchAdvanced { .. }));
         if !opens && !loses && !takes_over && !is_word {
             assert!(!self.stopped, "something happened after the run stopped: {:?}", event.what);
         }
@@ -294,7 +294,7 @@ impl Referee {
                     Scope::Loop { experiments } => experiments.map(|n| n + self.counted()),
                     Scope::One => None,
                 };
-                (self.stopped, self.reviewed, self.closing) = (false, false, false);
+                (self.stopped, self.is_between_runs, self.closing) = (false, false, false);
                 assert!(self.running.is_empty(), "trials of an earlier run were not recorded as lost");
                 assert!(self.guarding.is_empty(), "guards of an earlier run were not recorded as lost");
                 assert!(self.lives.values().all(|life| !life.asked), "an attempt was not recorded as lost");
@@ -408,7 +408,7 @@ impl Referee {
             What::Judged(judged) => self.judge(setup, judged),
             What::Reviewed(Reviewed { experiment, verdict, .. }) => {
                 assert!(matches!(verdict, Verdict::Kept | Verdict::Discarded), "a person said {verdict:?}");
-                self.reviewed = true;
+                assert!(self.is_between_runs, "a person had a word while something ran");
                 let champion = self.branch.clone();
                 let life = self.life(*experiment);
                 assert_eq!(life.verdict, Some(Verdict::Suspect), "a person had a word on {experiment}");
@@ -427,7 +427,7 @@ impl Referee {
                     Some(taken_back) => {
                         assert_eq!(self.line.pop(), Some(taken_back), "another than the champion was taken back");
                         assert_eq!(self.line.last(), Some(experiment), "the branch was led back to the wrong champion");
-                        self.seen.retreats_reviewed += u32::from(self.stopped || self.reviewed);
+                        self.seen.retreats_reviewed += u32::from(self.is_between_runs);
                     }
                     None => self.line.push(*experiment),
                 }
