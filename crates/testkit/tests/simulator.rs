@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::panic::{catch_unwind, resume_unwind};
 
-use overnight_testkit::sim::{Decision, KEEP_STAGES, Limits, Point, Report, Seen, Setup, Simulation};
+use overnight_testkit::sim::{KEEP_STAGES, Limits, Point, Report, Seen, Setup, Simulation};
 
 /// Runs seeds, and says which one failed and how to see it again.
 fn studies(seeds: Range<u64>) {
@@ -125,7 +125,7 @@ fn a_persons_word_on_a_suspect_is_carried_out_whatever_happens() {
 
 #[test]
 fn small_effects_in_much_noise_on_a_machine_that_shifts() {
-    let (_, seen) = all(0..16, "night", Setup::night);
+    let (_, seen) = all(0..10, "night", Setup::night);
     let Seen { aids, sentinels, closes, shifts, again, restacked_and_kept, .. } = seen;
     assert!([aids, sentinels, closes, shifts, again, restacked_and_kept].iter().all(|n| *n > 0), "{seen:?}");
 }
@@ -147,13 +147,12 @@ fn a_kill_while_a_keep_is_taken_back_or_a_night_is_closed_changes_nothing_of_it(
     let stages = KEEP_STAGES.map(|stage| Point::Keep(keep, stage)).into_iter();
     let places = stages.chain([Point::AfterAppend(append), Point::BeforeAppend(append + 1), Point::Torn(append + 1)]);
     let mut seen = Seen::default();
-    for place in places {
-        for review in [0, 1] {
-            let killed = Simulation::of(lucky_night(seed, review)).crash_at(place).run();
-            assert_eq!(killed.crashes, 1, "never killed at {place:?}");
-            assert!(killed.seen.retracted > 0, "killed at {place:?}, and nothing was taken back");
-            seen += killed.seen;
-        }
+    for (nth, place) in places.enumerate() {
+        // Whoever comes first carries it out: a person who looks, or the next run.
+        let killed = Simulation::of(lucky_night(seed, nth as u64 % 2)).crash_at(place).run();
+        assert_eq!(killed.crashes, 1, "never killed at {place:?}");
+        assert!(killed.seen.retracted > 0, "killed at {place:?}, and nothing was taken back");
+        seen += killed.seen;
     }
     let close = Point::Act(calm.passed.close.expect("the night was closed"));
     seen += Simulation::of(lucky_night(seed, 0)).crash_at(close).run().seen;
@@ -176,7 +175,8 @@ fn small(noise: f64) -> Setup {
 }
 
 /// Kills the engine once at each of these places, and demands the decisions of the run that nobody disturbed: the
-/// same contents, verdicts and metrics for every experiment, and the same surface on the branch.
+/// same contents, verdicts and metrics for every experiment, and the same surface on the branch. On a noisy metric that
+/// goes for what was decided before.
 fn same_decisions_after(noise: f64, places: impl Fn(&Report) -> Vec<Point>) {
     let calm = Simulation::of(small(noise)).run();
     assert_eq!(calm.crashes, 0);
@@ -190,13 +190,13 @@ fn same_decisions_after(noise: f64, places: impl Fn(&Report) -> Vec<Point>) {
         };
         let killed = catch_unwind(|| Simulation::of(small(noise)).crash_at(place).run()).unwrap_or_else(failed);
         assert_eq!(killed.crashes, 1, "never killed at {place:?}");
-        // What a night passes between two runs is not known: the same verdicts, by slightly other numbers.
-        let decisions = |report: &Report| {
-            let told = report.decisions.iter().cloned();
-            told.map(|told| Decision { metric: told.metric.filter(|_| noise == 0.0), ..told }).collect::<Vec<_>>()
-        };
-        assert_eq!(decisions(&killed), decisions(&calm), "killed at {place:?}");
-        assert_eq!(killed.champion, calm.champion, "killed at {place:?}");
+        // What the machine did between two runs is not known, and where it scatters that may turn what comes after.
+        let settled = if noise == 0.0 { &killed.decisions } else { &killed.before_crash };
+        assert!(settled.iter().all(|decision| calm.decisions.contains(decision)), "killed at {place:?}: {settled:?}");
+        if noise == 0.0 {
+            assert_eq!(killed.decisions.len(), calm.decisions.len(), "killed at {place:?}");
+            assert_eq!(killed.champion, calm.champion, "killed at {place:?}");
+        }
     }
 }
 
