@@ -8,7 +8,7 @@ use std::rc::Rc;
 use overnight_engine::dispatch::{Action, Arrival, Fault, Keep, Machine};
 use overnight_engine::worker::keep_commit;
 use overnight_engine::workspace::{CommitPlan, Store, UserRepo, oid};
-use overnight_model::event::Loss;
+use overnight_model::event::{Loss, Purpose};
 use overnight_model::measure::Usage;
 use overnight_model::{CommitId, Ending, ExperimentId, Millis, Slot, Timestamp};
 
@@ -213,6 +213,9 @@ impl Machine for Simulated {
             }
             Action::Trial { trial, experiment, slot, contents, .. } => {
                 world.referee.saw(&contents, Some(experiment));
+                if world.referee.running.get(&trial).is_some_and(|(_, _, purpose)| *purpose == Purpose::Close) {
+                    world.passed.close.get_or_insert(acts);
+                }
                 let nth = world.referee.measured(experiment, trial);
                 if world.referee.calibrated() && !setup.plausible && world.trouble(setup.faults.shift) {
                     let sds = 8.0 + 12.0 * world.random.unit();
@@ -316,6 +319,10 @@ impl Machine for Simulated {
             world.settle();
             world.passed.keeps += 1;
             let keeps = world.passed.keeps;
+            if world.referee.retreating.is_some() {
+                let appends = world.passed.appends;
+                world.passed.retreat.get_or_insert((keeps, appends));
+            }
             let exact = KEEP_STAGES.into_iter().find(|stage| world.exact == Some(Point::Keep(keeps, *stage)));
             let stage = *world.random.pick(&KEEP_STAGES);
             // A keep is rare and has many places to die in.

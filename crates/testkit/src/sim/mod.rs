@@ -57,6 +57,7 @@ pub struct Simulation {
     lives: u32,
     crashes: u32,
     outages: u32,
+    before_crash: Vec<Decision>,
     /// The engine before this one did not end well.
     recovers: bool,
     /// The evaluation has changed, and the next run is to take it.
@@ -85,6 +86,8 @@ pub struct Report {
     pub reviews: u32,
     pub passed: Passed,
     pub decisions: Vec<Decision>,
+    /// Those that were made when the first engine was killed.
+    pub before_crash: Vec<Decision>,
     /// The surface that the branch ended with.
     pub champion: Vec<u8>,
     pub log: Vec<String>,
@@ -124,6 +127,7 @@ impl Simulation {
             lives: 0,
             crashes: 0,
             outages: 0,
+            before_crash: Vec::new(),
             recovers: false,
             wants_rebase: false,
             rebases: 0,
@@ -389,6 +393,9 @@ impl Simulation {
                 let wreck = self.world.borrow_mut().wreck.take().expect("a crash leaves a wreck");
                 self.world.borrow_mut().wreck_disk(&wreck);
                 self.learn_wreck(&wreck);
+                if self.crashes == 1 {
+                    self.before_crash = decisions(&self.world.borrow());
+                }
                 let mut world = self.world.borrow_mut();
                 let closes = world.referee.running.values().any(|(_, _, purpose)| *purpose == Purpose::Close);
                 world.referee.seen.closes_killed += u32::from(closes);
@@ -574,13 +581,8 @@ impl Simulation {
         let head = world.referee.branch.clone().expect("the branch is somewhere");
         let head = oid(&overnight_model::CommitId(head)).expect("a commit's name");
         let mut verdicts = BTreeMap::new();
-        let mut decisions = Vec::new();
-        for (id, life) in &world.referee.lives {
-            let verdict = life.verdict.expect("checked");
-            *verdicts.entry(verdict.name()).or_default() += 1;
-            let content = life.content.as_ref().map(|content| content.0.clone());
-            decisions.push(Decision { experiment: id.0, content, verdict, metric: life.metric });
-        }
+        let decisions = decisions(&world);
+        decisions.iter().for_each(|decision| *verdicts.entry(decision.verdict.name()).or_default() += 1);
         Report {
             experiments: decisions.len() as u64 - 1,
             verdicts,
@@ -592,6 +594,7 @@ impl Simulation {
             reviews: self.reviews,
             passed: world.passed,
             decisions,
+            before_crash: self.before_crash.clone(),
             champion: user.read(head, "train.py").expect("read the champion"),
             log: world.log.take().unwrap_or_default(),
         }
@@ -601,6 +604,15 @@ impl Simulation {
 enum Mission {
     Loop { experiments: u64 },
     Try(Contents),
+}
+
+/// What was decided so far.
+fn decisions(world: &World) -> Vec<Decision> {
+    let decided = |(id, life): (&ExperimentId, &referee::Life)| {
+        let content = life.content.as_ref().map(|content| content.0.clone());
+        Some(Decision { experiment: id.0, content, verdict: life.verdict?, metric: life.metric })
+    };
+    world.referee.lives.iter().filter_map(decided).collect()
 }
 
 /// Only what is open or stands may be held in full: all else is a line in a map.
