@@ -128,7 +128,7 @@ fn noise_that_the_seed_governs_is_measured_and_priced() {
     assert!((1.0..8.0).contains(&night["trials_per_smallest_gain"].as_f64().unwrap()), "{night:#}");
     let spent = |part: &str| night["spent"][part].as_u64().unwrap();
     assert!(spent("calibrate") == 2 && spent("sentinel") > 0 && spent("screen") > spent("confirm"), "{night:#}");
-    says(ran, "smallest sure gain").says("of machine time");
+    says(says(ran, "smallest sure gain"), "of machine time");
     // This evaluation never looks at the surface.
     let (level, what, _) = finding(&report, "null");
     assert!(level == "warn" && what.starts_with("an empty knobs.py gives the very same number"), "{what}");

@@ -419,7 +419,7 @@ fn the_page_for_a_coding_agent_says_what_try_does() {
     | field | meaning |
     |---|---|
     | `verdict` | `kept`: really better, now a commit on the branch `overnight/main` and the new champion |
-    | | `discarded`: not better beyond the noise; `no_change`, `duplicate`: nothing new was measured |
+    | | `discarded`: not better, or too unlikely to be worth another trial; `no_change`, `duplicate`: nothing new was measured |
     | | `crashed`, `timed_out`, `out_of_memory`, `invalid_metric`: it gave no number; mend it or drop it |
     | | `guard_failed`, `policy`: it broke a rule; `reason` says which |
     | `reason` | why, with the numbers |

@@ -173,7 +173,7 @@ fn masked(text: &str, is_noisy: bool) -> String {
         (r"(?m)^Date: .*$", "Date:"),
         (r"\d+\.\d+ s (wall|cpu)", "S $1"),
         (r"\d+\.\d MB peak", "MB peak"),
-        (r#""seconds":[0-9.]+"#, r#""seconds":S"#),
+        (r#"seconds":[0-9.]+"#, r#"seconds":S"#),
         (r"process \d+", "process PID"),
     ];
     // Numbers, spans of time, and where lines end for the length of them; and how sure the judge is, and how many trials
