@@ -34,8 +34,9 @@ impl Study {
             Scope::One => judging.alarm.is_some(),
             Scope::Loop { .. } => judging.unwatched >= gap || at_target || judging.alarm.is_some(),
         };
-        // A trial that we ourselves lose every time must not hold up the night.
-        let can = !is_hopeless(champion) && !self.is_champion_running();
+        // A trial that we ourselves lose every time must not hold up the night, and at its end nothing is left to watch for.
+        let ends = run.closing || self.left() == Some(0);
+        let can = !is_hopeless(champion) && !self.is_champion_running() && !ends;
         (due && can).then(|| self.trial(champion.id, Purpose::Sentinel, slot))
     }
 

@@ -90,7 +90,7 @@ pub struct Run {
     /// What the champion gave when it was last checked.
     pub(super) check: Option<Measurement>,
     pub(super) since_keep: SinceKeep,
-    /// The night is being closed.
+    /// The night is being closed: the last trial that began was for that.
     pub(super) closing: bool,
 }
 
@@ -152,9 +152,7 @@ impl State {
                 self.running.insert(*trial, (running, (*slot, *seed)));
                 self.next_trial = self.next_trial.max(trial.0 + 1);
                 self.with_any(*experiment, |found| found.in_flight += 1);
-                if let Some(run) = self.run.as_mut().filter(|_| *purpose == Purpose::Close) {
-                    run.closing = true;
-                }
+                self.run.iter_mut().for_each(|run| run.closing = *purpose == Purpose::Close);
                 self.place(*experiment, *purpose, *aid);
             }
             What::TrialFinished { trial, measurement, .. } => {
