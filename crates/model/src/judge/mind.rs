@@ -81,6 +81,14 @@ impl Mind {
         self.learn(|world| world.learn_champion(kept, score));
     }
 
+    /// Learns a score of the commit that was champion before the one that was kept.
+    pub fn former(&mut self, score: f64) {
+        self.opinions.get_mut().clear();
+        if let Some(kept) = self.kept {
+            self.learn(|world| world.learn_former(kept, score));
+        }
+    }
+
     /// A candidate takes its place before the judge: it is compared with the champion of this moment.
     pub fn open(&mut self, id: ExperimentId) {
         self.opinions.get_mut().clear();

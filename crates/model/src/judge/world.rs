@@ -66,6 +66,15 @@ impl World {
         }
     }
 
+    /// Learns a score of what was champion before `kept` took its place: that says what the keep was worth.
+    pub(super) fn learn_former(&mut self, kept: ExperimentId, score: f64) {
+        let (shape, sd) = (self.shape, self.sd);
+        let Some(bank) = self.bank_mut(kept) else { return };
+        let (likelihood, level) = (bank.learn(false, score, shape, sd), bank.level(true));
+        self.chance *= likelihood;
+        self.level = level;
+    }
+
     pub(super) fn learn_candidate(&mut self, id: ExperimentId, score: f64) {
         let (shape, sd) = (self.shape, self.sd);
         let likelihood = self.bank_mut(id).map(|bank| bank.learn(true, score, shape, sd));

@@ -174,8 +174,13 @@ impl State {
         let Some(score) = self.find(id).and_then(|found| found.trials.last()).and_then(Trial::score) else { return };
         let told = self.told(score);
         if purpose == Purpose::Close {
-            let closing = &mut self.judging.closing;
-            if Some(id) == self.champion { closing.champion.add(told) } else { closing.baseline.add(told) }
+            let (baseline, closing) = (self.segment.as_ref().map(|facts| facts.experiment), &mut self.judging.closing);
+            // One that was champion when it began may be neither by now.
+            if Some(id) == self.champion {
+                closing.champion.add(told);
+            } else if Some(id) == baseline {
+                closing.baseline.add(told);
+            }
         }
         // What repeats itself in a metric that never does is one look at it, however often.
         let is_new = self.find(id).is_none_or(|found| !self.is_frozen(found));
@@ -189,6 +194,8 @@ impl State {
             if is_new {
                 self.watch(told);
             }
+        } else if self.judging.before == Some(id) {
+            self.judging.mind.iter_mut().for_each(|mind| mind.former(told));
         } else if self.open.contains_key(&id) && self.carried() != Some(id) {
             self.judging.unwatched += 1;
             let Some(mind) = &mut self.judging.mind else { return };
