@@ -1,28 +1,37 @@
 //! The seeded simulator at work. A failing seed is printed with the command that replays it.
 
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{catch_unwind, resume_unwind};
 
-use overnight_testkit::sim::{KEEP_STAGES, Limits, Point, Report, Setup, Simulation};
+use overnight_testkit::sim::{KEEP_STAGES, Limits, Point, Report, Seen, Setup, Simulation};
 
 /// Runs seeds, and says which one failed and how to see it again.
 fn studies(seeds: Range<u64>) {
-    let experiments: u64 = seeds.clone().map(|seed| study(seed).experiments).sum();
     let studies = seeds.end - seeds.start;
+    let (experiments, seen) = all(seeds, "", Setup::draw);
     assert!(experiments >= 38 * studies, "{experiments} experiments in {studies} studies: too few to say anything");
+    let Seen { noisy, deterministic, woke_late, sentinels, flaky, folded, .. } = seen;
+    assert!([noisy, deterministic, woke_late, sentinels, flaky, folded].iter().all(|n| *n > 0), "{seen:?}");
+    let Seen { restacked, restacked_and_kept, clashed, restacks_killed, kept_beside_others, .. } = seen;
+    let stacked = [restacked, restacked_and_kept, clashed, restacks_killed, kept_beside_others];
+    assert!(stacked.iter().all(|n| *n > 0), "{seen:?}");
 }
 
-fn study(seed: u64) -> Report {
-    match catch_unwind(AssertUnwindSafe(|| Simulation::new(seed).run())) {
-        Ok(report) => report,
-        Err(failure) => {
+/// Runs studies of one kind: how many experiments there were, and what happened.
+fn all(seeds: Range<u64>, kind: &str, setup: fn(u64) -> Setup) -> (u64, Seen) {
+    let (mut experiments, mut seen) = (0, Seen::default());
+    for seed in seeds {
+        let report = catch_unwind(|| Simulation::of(setup(seed)).run()).unwrap_or_else(|failure| {
+            let to = seed + 1;
             eprintln!(
-                "seed {seed} failed; replay it with\n  OVERNIGHT_SIM_SEED={seed} cargo nextest run \
-                 -p overnight-testkit --no-capture one_seed_told_in_full"
+                "seed {seed} failed; see it again with\n  cargo run -p overnight-testkit --example survey {seed} {to} {kind}"
             );
             resume_unwind(failure)
-        }
+        });
+        experiments += report.experiments;
+        seen += report.seen;
     }
+    (experiments, seen)
 }
 
 /// Runs the seed in `OVERNIGHT_SIM_SEED`, telling everything; without it, one that is always the same.
@@ -37,7 +46,7 @@ fn one_seed_told_in_full() {
     assert!(report.experiments > 0);
 }
 
-// Ten thousand experiments and more, in parts that can run side by side.
+// Seven thousand experiments and more, in parts that can run side by side.
 
 #[test]
 fn studies_keep_their_promises_whatever_happens_1() {
@@ -57,16 +66,6 @@ fn studies_keep_their_promises_whatever_happens_3() {
 #[test]
 fn studies_keep_their_promises_whatever_happens_4() {
     studies(120..160);
-}
-
-#[test]
-fn studies_keep_their_promises_whatever_happens_5() {
-    studies(160..200);
-}
-
-#[test]
-fn studies_keep_their_promises_whatever_happens_6() {
-    studies(200..240);
 }
 
 #[test]
@@ -99,7 +98,7 @@ fn a_flaky_guard_refuses_nobody_and_a_broken_one_ends_the_run() {
             Simulation::of(setup).run()
         })
         .collect();
-    assert!(reports.iter().map(|report| report.flaky).sum::<u32>() > 10);
+    assert!(reports.iter().map(|report| report.seen.flaky).sum::<u32>() > 10);
     assert!(reports.iter().map(|report| report.outages).sum::<u32>() > 0);
 }
 
@@ -112,6 +111,44 @@ fn a_persons_word_on_a_suspect_is_carried_out_whatever_happens() {
         Simulation::of(setup).run().reviews
     });
     assert!(reviews.sum::<u32>() > 10);
+}
+
+#[test]
+fn small_effects_in_much_noise_on_a_machine_that_shifts() {
+    let (_, seen) = all(0..10, "night", Setup::night);
+    let Seen { aids, sentinels, closes, shifts, again, restacked_and_kept, .. } = seen;
+    assert!([aids, sentinels, closes, shifts, again, restacked_and_kept].iter().all(|n| *n > 0), "{seen:?}");
+}
+
+/// A night without an idea worth anything but one that was lucky, which nothing disturbs.
+fn lucky_night(seed: u64, review: u64) -> Setup {
+    let mut setup = Setup::luck(seed);
+    (setup.faults.crash, setup.faults.lost_trial, setup.faults.flaky_guard) = (0, 0, 0);
+    setup.faults.review = review;
+    setup
+}
+
+#[test]
+fn a_kill_while_a_keep_is_taken_back_or_a_night_is_closed_changes_nothing_of_it() {
+    let calm = (0..40).map(|seed| (seed, Simulation::of(lucky_night(seed, 0)).run()));
+    let retracted = calm.filter(|(_, report)| report.passed.retreat.is_some() && report.passed.close.is_some());
+    let (seed, calm) = retracted.into_iter().next().expect("no lucky keep was taken back in forty nights");
+    let (keep, append) = calm.passed.retreat.expect("one was taken back");
+    let stages = KEEP_STAGES.map(|stage| Point::Keep(keep, stage)).into_iter();
+    let places = stages.chain([Point::AfterAppend(append), Point::BeforeAppend(append + 1), Point::Torn(append + 1)]);
+    let mut seen = Seen::default();
+    for (nth, place) in places.enumerate() {
+        // Whoever comes first carries it out: a person who looks, or the next run.
+        let killed = Simulation::of(lucky_night(seed, nth as u64 % 2)).crash_at(place).run();
+        assert_eq!(killed.crashes, 1, "never killed at {place:?}");
+        assert!(killed.seen.retracted > 0, "killed at {place:?}, and nothing was taken back");
+        seen += killed.seen;
+    }
+    let close = Point::Act(calm.passed.close.expect("the night was closed"));
+    seen += Simulation::of(lucky_night(seed, 0)).crash_at(close).run().seen;
+    let Seen { retracted_to_baseline, retreats_killed, retreats_reviewed, closes_killed, .. } = seen;
+    let met = [retracted_to_baseline, retreats_killed, retreats_reviewed, closes_killed];
+    assert!(met.iter().all(|n| *n > 0), "{seen:?}");
 }
 
 #[test]
@@ -128,7 +165,8 @@ fn small(noise: f64) -> Setup {
 }
 
 /// Kills the engine once at each of these places, and demands the decisions of the run that nobody disturbed: the
-/// same contents, verdicts and metrics for every experiment, and the same surface on the branch.
+/// same contents, verdicts and metrics for every experiment, and the same surface on the branch. On a noisy metric that
+/// goes for what was decided before.
 fn same_decisions_after(noise: f64, places: impl Fn(&Report) -> Vec<Point>) {
     let calm = Simulation::of(small(noise)).run();
     assert_eq!(calm.crashes, 0);
@@ -142,8 +180,13 @@ fn same_decisions_after(noise: f64, places: impl Fn(&Report) -> Vec<Point>) {
         };
         let killed = catch_unwind(|| Simulation::of(small(noise)).crash_at(place).run()).unwrap_or_else(failed);
         assert_eq!(killed.crashes, 1, "never killed at {place:?}");
-        assert_eq!(killed.decisions, calm.decisions, "killed at {place:?}");
-        assert_eq!(killed.champion, calm.champion, "killed at {place:?}");
+        // What the machine did between two runs is not known, and where it scatters that may turn what comes after.
+        let settled = if noise == 0.0 { &killed.decisions } else { &killed.before_crash };
+        assert!(settled.iter().all(|decision| calm.decisions.contains(decision)), "killed at {place:?}: {settled:?}");
+        if noise == 0.0 {
+            assert_eq!(killed.decisions.len(), calm.decisions.len(), "killed at {place:?}");
+            assert_eq!(killed.champion, calm.champion, "killed at {place:?}");
+        }
     }
 }
 
@@ -185,38 +228,4 @@ fn a_kill_inside_any_keep_changes_no_decision() {
             keeps.flat_map(|keep| KEEP_STAGES.map(|stage| Point::Keep(keep, stage))).collect()
         });
     }
-}
-
-// Seeds that failed before something was mended; each was seen to fail again with the fix taken out. They
-// stay the studies that they were then.
-
-fn as_it_was(seed: u64) {
-    let mut setup = Setup::draw(seed);
-    (setup.ahead, setup.faults.outage) = (0, 0);
-    Simulation::of(setup).run();
-}
-
-#[test]
-fn a_limit_that_passes_while_a_trial_runs_does_not_make_the_loop_spin() {
-    as_it_was(9);
-}
-
-#[test]
-fn a_candidate_that_prints_an_enormous_number_does_not_spoil_the_ledger() {
-    as_it_was(18);
-}
-
-#[test]
-fn a_kill_while_the_branch_is_made_does_not_lock_the_study_out() {
-    as_it_was(27);
-}
-
-#[test]
-fn a_baseline_that_the_machine_loses_again_and_again_is_measured_in_the_end() {
-    as_it_was(4);
-}
-
-#[test]
-fn a_proposal_whose_objects_are_gone_is_made_again() {
-    as_it_was(1);
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use overnight_engine::dispatch::{Action, Arrival, Fault, Keep, Machine};
 use overnight_engine::worker::keep_commit;
 use overnight_engine::workspace::{CommitPlan, Store, UserRepo, oid};
-use overnight_model::event::Loss;
+use overnight_model::event::{Loss, Purpose};
 use overnight_model::measure::Usage;
 use overnight_model::{CommitId, Ending, ExperimentId, Millis, Slot, Timestamp};
 
@@ -213,6 +213,9 @@ impl Machine for Simulated {
             }
             Action::Trial { trial, experiment, slot, contents, .. } => {
                 world.referee.saw(&contents, Some(experiment));
+                if world.referee.running.get(&trial).is_some_and(|(_, _, purpose)| *purpose == Purpose::Close) {
+                    world.passed.close.get_or_insert(acts);
+                }
                 let nth = world.referee.measured(experiment, trial);
                 if world.referee.calibrated() && !setup.plausible && world.trouble(setup.faults.shift) {
                     let sds = 8.0 + 12.0 * world.random.unit();
@@ -220,8 +223,9 @@ impl Machine for Simulated {
                     world.referee.seen.shifts += u32::from(setup.noise > 0.0);
                     world.say(|| "== the machine is another one".to_owned());
                 }
+                let stands = world.referee.lives[&experiment].verdict.is_some();
                 let took_ms = Millis(took as u64);
-                let (mut measurement, output) = people::measure(&setup, &contents, nth, world.shift, took_ms);
+                let (mut measurement, output) = people::measure(&setup, &contents, (nth, stands), world.shift, took_ms);
                 if experiment == world.referee.baseline && setup.faults.broken_baseline && world.trouble(4) {
                     measurement.ending = overnight_model::Ending::Exited { code: 127 };
                     measurement.metric = None;
@@ -315,6 +319,10 @@ impl Machine for Simulated {
             world.settle();
             world.passed.keeps += 1;
             let keeps = world.passed.keeps;
+            if world.referee.retreating.is_some() {
+                let appends = world.passed.appends;
+                world.passed.retreat.get_or_insert((keeps, appends));
+            }
             let exact = KEEP_STAGES.into_iter().find(|stage| world.exact == Some(Point::Keep(keeps, *stage)));
             let stage = *world.random.pick(&KEEP_STAGES);
             // A keep is rare and has many places to die in.

@@ -57,6 +57,7 @@ pub struct Simulation {
     lives: u32,
     crashes: u32,
     outages: u32,
+    before_crash: Vec<Decision>,
     /// The engine before this one did not end well.
     recovers: bool,
     /// The evaluation has changed, and the next run is to take it.
@@ -85,6 +86,8 @@ pub struct Report {
     pub reviews: u32,
     pub passed: Passed,
     pub decisions: Vec<Decision>,
+    /// Those that were made when the first engine was killed.
+    pub before_crash: Vec<Decision>,
     /// The surface that the branch ended with.
     pub champion: Vec<u8>,
     pub log: Vec<String>,
@@ -124,6 +127,7 @@ impl Simulation {
             lives: 0,
             crashes: 0,
             outages: 0,
+            before_crash: Vec::new(),
             recovers: false,
             wants_rebase: false,
             rebases: 0,
@@ -220,11 +224,12 @@ impl Simulation {
             let start = world.random.pick(&world.past).clone();
             let contents = match world.random.below(4) {
                 0 => start,
-                _ => people::edited(&world.setup, &start, &mut world.random.split()),
+                _ => people::edited(&world.setup, &start, false, &mut world.random.split()),
             };
             return Mission::Try(contents);
         }
-        let experiments = if world.trouble(2) { 1 + world.random.below(left) } else { left };
+        let rate = world.setup.faults.few;
+        let experiments = if world.trouble(rate) { 1 + world.random.below(left) } else { left };
         Mission::Loop { experiments }
     }
 
@@ -263,11 +268,19 @@ impl Simulation {
             let mut world = self.world.borrow_mut();
             let suspects = world.referee.suspects();
             let rate = world.setup.faults.review;
-            if suspects.is_empty() || !world.trouble(rate) {
+            let half_done = world.referee.unadvanced.is_some();
+            if (suspects.is_empty() && !half_done) || !world.trouble(rate) {
                 return;
             }
-            let suspect = *world.random.pick(&suspects);
-            let word = people::word(suspect, &mut world.random);
+            // Whoever looks also finishes what an engine was killed in.
+            let word = match suspects.as_slice() {
+                [] => (None, false),
+                _ => {
+                    let suspect = *world.random.pick(&suspects);
+                    let (reviewed, called_away) = people::word(suspect, &mut world.random);
+                    (Some(reviewed), called_away)
+                }
+            };
             (Timestamp(world.monotonic + world.skew), word)
         };
         let (reviewed, called_away) = word;
@@ -278,14 +291,15 @@ impl Simulation {
             Err(ReviewError::Git(GitError::Locked { .. })) => return,
             Err(error) => panic!("review: {}", chain_of(&error)),
         };
-        match review.record(reviewed.clone(), now) {
-            Ok(()) => self.reviews += 1,
-            Err(
+        match reviewed.map(|reviewed| review.record(reviewed, now)) {
+            None => {}
+            Some(Ok(())) => self.reviews += 1,
+            Some(Err(
                 ReviewError::ChampionMoved { .. }
                 | ReviewError::NoNumber { .. }
                 | ReviewError::Open(OpenError::HalfKept),
-            ) => {}
-            Err(error) => panic!("review: {}", chain_of(&error)),
+            )) => {}
+            Some(Err(error)) => panic!("review: {}", chain_of(&error)),
         }
         if !called_away {
             review.finish(now).unwrap_or_else(|error| panic!("review: {}", chain_of(&error)));
@@ -298,7 +312,9 @@ impl Simulation {
         for event in &events {
             world.say(|| format!("  {:?}", event.what));
         }
+        world.referee.is_between_runs = true;
         world.referee.acknowledge(&world.setup, &events, None);
+        world.referee.is_between_runs = false;
     }
 
     /// A locked file changes. A keep that is half done has to be finished before a segment can end.
@@ -377,6 +393,9 @@ impl Simulation {
                 let wreck = self.world.borrow_mut().wreck.take().expect("a crash leaves a wreck");
                 self.world.borrow_mut().wreck_disk(&wreck);
                 self.learn_wreck(&wreck);
+                if self.crashes == 1 {
+                    self.before_crash = decisions(&self.world.borrow());
+                }
                 let mut world = self.world.borrow_mut();
                 let closes = world.referee.running.values().any(|(_, _, purpose)| *purpose == Purpose::Close);
                 world.referee.seen.closes_killed += u32::from(closes);
@@ -562,13 +581,8 @@ impl Simulation {
         let head = world.referee.branch.clone().expect("the branch is somewhere");
         let head = oid(&overnight_model::CommitId(head)).expect("a commit's name");
         let mut verdicts = BTreeMap::new();
-        let mut decisions = Vec::new();
-        for (id, life) in &world.referee.lives {
-            let verdict = life.verdict.expect("checked");
-            *verdicts.entry(verdict.name()).or_default() += 1;
-            let content = life.content.as_ref().map(|content| content.0.clone());
-            decisions.push(Decision { experiment: id.0, content, verdict, metric: life.metric });
-        }
+        let decisions = decisions(&world);
+        decisions.iter().for_each(|decision| *verdicts.entry(decision.verdict.name()).or_default() += 1);
         Report {
             experiments: decisions.len() as u64 - 1,
             verdicts,
@@ -580,6 +594,7 @@ impl Simulation {
             reviews: self.reviews,
             passed: world.passed,
             decisions,
+            before_crash: self.before_crash.clone(),
             champion: user.read(head, "train.py").expect("read the champion"),
             log: world.log.take().unwrap_or_default(),
         }
@@ -591,11 +606,23 @@ enum Mission {
     Try(Contents),
 }
 
+/// What was decided so far.
+fn decisions(world: &World) -> Vec<Decision> {
+    let decided = |(id, life): (&ExperimentId, &referee::Life)| {
+        let content = life.content.as_ref().map(|content| content.0.clone());
+        Some(Decision { experiment: id.0, content, verdict: life.verdict?, metric: life.metric })
+    };
+    world.referee.lives.iter().filter_map(decided).collect()
+}
+
 /// Only what is open or stands may be held in full: all else is a line in a map.
 fn check_memory(world: &World, study: &Study) {
     let state = study.state();
     for (id, life) in &world.referee.lives {
-        let stands = matches!(life.verdict, None | Some(Verdict::Kept | Verdict::Baseline | Verdict::Suspect | Verdict::Retracted));
+        let stands = matches!(
+            life.verdict,
+            None | Some(Verdict::Kept | Verdict::Baseline | Verdict::Suspect | Verdict::Retracted)
+        );
         assert_eq!(state.find(*id).is_some(), stands, "experiment {id} is held, its verdict is {:?}", life.verdict);
     }
 }

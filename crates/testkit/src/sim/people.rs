@@ -49,14 +49,15 @@ pub fn propose(setup: &Setup, experiment: ExperimentId, champion: &Contents, pas
             return Answer::Failed(AttemptFailure::Exhausted { what: "no further idea".to_owned() });
         }
     }
-    Answer::Proposal { contents: edited(setup, champion, &mut random), description }
+    let is_lucky = setup.lucky > 0 && experiment.0 % 150 == setup.lucky;
+    Answer::Proposal { contents: edited(setup, champion, is_lucky, &mut random), description }
 }
 
 /// The settings of the surface; the last one lies in the second file.
 const NAMES: [&str; 7] = ["lr", "wd", "beta", "clip", "warm", "decay", "depth"];
 
 /// One or two numbers moved, and at times a program that misbehaves.
-pub fn edited(setup: &Setup, champion: &Contents, random: &mut Random) -> Contents {
+pub fn edited(setup: &Setup, champion: &Contents, is_lucky: bool, random: &mut Random) -> Contents {
     let mut contents = champion.clone();
     let mode = match random.below(100) {
         dice if !setup.faults.bad_candidates || dice >= 30 => "ok",
@@ -71,9 +72,14 @@ pub fn edited(setup: &Setup, champion: &Contents, random: &mut Random) -> Conten
         22..25 => "flaky",
         25..27 => "guard",
         27 => "bold",
+        28 => "far",
         _ => "hungry",
     };
-    // Bit by bit, so that neither the names nor their order depend on how many files there are.
+    let mode = match mode {
+        "ok" if is_lucky => "lucky",
+        "ok" if setup.flat => "dull",
+        mode => mode,
+    };
     let names: Vec<&str> = match (setup.many_lines, setup.two_files) {
         (false, false) => vec!["lr"],
         (false, true) => vec!["lr", "depth"],
@@ -109,12 +115,12 @@ fn too_far(champion: &Contents) -> Contents {
     contents
 }
 
-/// Runs the simulated evaluation: `nth` is how many trials of these contents were recorded before, `shift` by how much
-/// the machine is another one by now.
+/// Runs the simulated evaluation: `nth` is how many trials of these contents were recorded before, `stands` whether they
+/// were kept, `shift` by how much the machine is another one by now.
 pub fn measure(
     setup: &Setup,
     contents: &Contents,
-    nth: usize,
+    (nth, stands): (usize, bool),
     shift: f64,
     wall: Millis,
 ) -> (Measurement, Option<Captured>) {
@@ -130,7 +136,15 @@ pub fn measure(
     let numbers: BTreeMap<String, Score> = [("memory".to_owned(), Score::new(memory).expect("finite"))].into();
     let spread = setup.noise * random.normal();
     let jitter = if setup.jitter > 0 && random.one_in(setup.jitter) { 1e-4 * random.normal() } else { 0.0 };
-    let quality = quality(&text) + spread + jitter + shift;
+    // Luck is a thing of the past as soon as something was chosen for it.
+    let luck = match (mode, stands) {
+        ("lucky", false) => -3.0 * setup.noise,
+        ("lucky", true) => 2.0 * setup.noise,
+        ("dull", _) => 4.0 * setup.noise,
+        _ => 0.0,
+    };
+    let scale = if setup.flat { 0.02 } else { 1.0 };
+    let quality = scale * quality(&text) + spread + jitter + shift + luck;
     let value = match setup.goal {
         Goal::Min => 1.0 + quality,
         Goal::Max => 9.0 - quality,
@@ -156,6 +170,11 @@ pub fn measure(
         "bold" if setup.plausible => {
             let value = if setup.goal == Goal::Min { -0.5 } else { 10.5 };
             (Ending::Exited { code: 0 }, Score::new(value), None)
+        }
+        // Far worse than anything, and yet a number like any other.
+        "far" if !setup.plausible => {
+            let value = if setup.goal == Goal::Min { 1e30 } else { -1e30 };
+            (Ending::Exited { code: 0 }, Score::new(value * (1.0 + spread)), None)
         }
         // A liar's numbers: finite, but their differences and squares are not.
         "huge" => (Ending::Exited { code: 0 }, Score::new(f64::MAX * (1.0 - spread.abs().min(0.5))), None),

@@ -75,8 +75,8 @@ pub struct Referee {
     wanted: Option<u64>,
     doubt: Doubt,
     pub stopped: bool,
-    /// A person had a word since the last run began.
-    reviewed: bool,
+    /// A person looks at the study while nothing runs.
+    pub is_between_runs: bool,
 }
 
 /// The branch moved.
@@ -113,7 +113,7 @@ impl Default for Referee {
             wanted: None,
             doubt: Doubt::default(),
             stopped: false,
-            reviewed: false,
+            is_between_runs: false,
         }
     }
 }
@@ -260,7 +260,7 @@ impl Referee {
         };
         // A person's word, and what follows from it, comes between runs.
         let is_word = matches!(event.what, What::Reviewed(_))
-            || (self.reviewed && matches!(event.what, What::BranchAdvanced { .. }));
+            || (self.is_between_runs && matches!(event.what, What::BranchAdvanced { .. }));
         if !opens && !loses && !takes_over && !is_word {
             assert!(!self.stopped, "something happened after the run stopped: {:?}", event.what);
         }
@@ -294,7 +294,7 @@ impl Referee {
                     Scope::Loop { experiments } => experiments.map(|n| n + self.counted()),
                     Scope::One => None,
                 };
-                (self.stopped, self.reviewed, self.closing) = (false, false, false);
+                (self.stopped, self.is_between_runs, self.closing) = (false, false, false);
                 assert!(self.running.is_empty(), "trials of an earlier run were not recorded as lost");
                 assert!(self.guarding.is_empty(), "guards of an earlier run were not recorded as lost");
                 assert!(self.lives.values().all(|life| !life.asked), "an attempt was not recorded as lost");
@@ -366,11 +366,13 @@ impl Referee {
                 }
                 let life = self.life(*experiment);
                 life.trials.push((purpose, score));
+                life.gave_a_number |= number.is_some();
                 life.faults = 0;
                 let scores = life.scores();
                 if !self.scatters && scores.windows(2).any(|pair| pair[0] != pair[1]) {
                     self.scatters = true;
-                    let judged = |life: &&Life| life.verdict == Some(Verdict::Discarded) && life.baseline == self.baseline;
+                    let judged =
+                        |life: &&Life| life.verdict == Some(Verdict::Discarded) && life.baseline == self.baseline;
                     self.seen.woke_late += u32::from(self.lives.values().any(|life| judged(&life)));
                 }
             }
@@ -406,7 +408,7 @@ impl Referee {
             What::Judged(judged) => self.judge(setup, judged),
             What::Reviewed(Reviewed { experiment, verdict, .. }) => {
                 assert!(matches!(verdict, Verdict::Kept | Verdict::Discarded), "a person said {verdict:?}");
-                self.reviewed = true;
+                assert!(self.is_between_runs, "a person had a word while something ran");
                 let champion = self.branch.clone();
                 let life = self.life(*experiment);
                 assert_eq!(life.verdict, Some(Verdict::Suspect), "a person had a word on {experiment}");
@@ -425,7 +427,7 @@ impl Referee {
                     Some(taken_back) => {
                         assert_eq!(self.line.pop(), Some(taken_back), "another than the champion was taken back");
                         assert_eq!(self.line.last(), Some(experiment), "the branch was led back to the wrong champion");
-                        self.seen.retreats_reviewed += u32::from(self.stopped || self.reviewed);
+                        self.seen.retreats_reviewed += u32::from(self.is_between_runs);
                     }
                     None => self.line.push(*experiment),
                 }
@@ -448,7 +450,11 @@ impl Referee {
 
     /// The surface of a judged experiment, as it is offered once more after the machine became another one.
     fn check_again(&mut self, proposed: &Proposed) {
-        assert_eq!(Some(&proposed.parent.0), self.branch.as_ref(), "something old was put on another than the champion");
+        assert_eq!(
+            Some(&proposed.parent.0),
+            self.branch.as_ref(),
+            "something old was put on another than the champion"
+        );
         let was = self.lives.values().find(|life| {
             let is_it = life.content.as_ref() == Some(&proposed.content) && life.baseline == self.baseline;
             is_it && life.verdict == Some(Verdict::Discarded) && life.against == self.champion

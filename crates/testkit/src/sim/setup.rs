@@ -28,6 +28,10 @@ pub struct Setup {
     pub jitter: u64,
     pub min_gain: f64,
     pub tuner: bool,
+    /// There is nothing to be gained: what looks better was lucky.
+    pub flat: bool,
+    /// The number of the proposal that shines until it is kept, by luck, and never again.
+    pub lucky: u64,
     /// Proposals change one line or two of many, or always the same one.
     pub many_lines: bool,
     /// More than one file, in different folders.
@@ -63,6 +67,8 @@ pub struct Faults {
     pub engine_fault: u64,
     pub stop_request: u64,
     pub clock_step: u64,
+    /// Runs that are asked for fewer experiments than are left.
+    pub few: u64,
     pub bad_agent: bool,
     pub bad_candidates: bool,
     pub broken_baseline: bool,
@@ -94,6 +100,7 @@ impl Setup {
             engine_fault: *random.pick(&[0, 150, 400]),
             stop_request: *random.pick(&[0, 3, 8]),
             clock_step: *random.pick(&[0, 0, 100]),
+            few: 2,
             bad_agent: !random.one_in(4),
             bad_candidates: !random.one_in(4),
             broken_baseline: random.one_in(6),
@@ -101,7 +108,7 @@ impl Setup {
             flaky_guard: *Random::new(seed ^ 0xf1a4).pick(&[0, 0, 3, 20]),
             guard_outage: *Random::new(seed ^ 0x06a4).pick(&[0, 0, 0, 20]),
             review: *Random::new(seed ^ 0x4e71e4).pick(&[0, 1, 3]),
-            meddling: *random.pick(&[0, 20]),
+            meddling: *random.pick(&[0, 12]),
             packing: random.one_in(4),
             tries: random.one_in(2),
             rebase: *Random::new(seed ^ 0x5e6).pick(&[0, 0, 3]),
@@ -117,6 +124,8 @@ impl Setup {
             jitter: *Random::new(seed ^ 0x717).pick(&[0, 0, 12]),
             min_gain: *random.pick(&[0.0, 0.0, 0.01]),
             tuner: random.one_in(5),
+            flat: Random::new(seed ^ 0xf1a7).one_in(4),
+            lucky: *Random::new(seed ^ 0x10c4).pick(&[0, 20]),
             many_lines: !Random::new(seed ^ 0x11e5).one_in(4),
             two_files: random.one_in(3),
             large: random.one_in(12),
@@ -151,6 +160,8 @@ impl Setup {
             jitter: 0,
             min_gain: 0.0,
             tuner: false,
+            flat: false,
+            lucky: 0,
             many_lines: false,
             two_files: false,
             large: false,
@@ -175,12 +186,23 @@ impl Setup {
             lost_trial: *random.pick(&[0, 40]),
             flaky_guard: 5,
             review: 1,
+            few: 3,
             shift: 60,
             ..Faults::default()
         };
         let noise = *random.pick(&[0.05, 0.1, 0.2]);
         let (guard_before_keep, many_lines, ahead) = (random.one_in(3), true, 1);
-        Setup { slots, ahead, limits, faults, guard_before_keep, many_lines, ..Setup::calm(seed, 50, noise) }
+        let calm = Setup { flat: random.one_in(3), ..Setup::calm(seed, 120, noise) };
+        Setup { slots, ahead, limits, faults, guard_before_keep, many_lines, ..calm }
+    }
+
+    /// A night in which nothing is to be gained, and what looked better was lucky.
+    pub fn luck(seed: u64) -> Setup {
+        let night = Setup::night(seed);
+        let mut random = Random::new(seed ^ 0x10c4);
+        let faults = Faults { shift: 0, few: 0, crash: *random.pick(&[300, 1000]), ..night.faults };
+        let (slots, noise, lucky) = (*random.pick(&[2, 3, 4]), 0.2, *random.pick(&[6, 12]));
+        Setup { slots, noise, lucky, faults, flat: true, limits: Limits::NightWall, experiments: 140, ..night }
     }
 
     /// How far numbers may have moved between two moments, since nobody but the machine changed.
@@ -239,7 +261,9 @@ impl Setup {
         let make = || {
             let padding =
                 if self.large { "# padding padding padding padding padding\n".repeat(1800) } else { String::new() };
-            let text = format!("lr = 0.5\nwd = 0.25\nbeta = 0.4\nclip = 0.3\nmode = \"ok\"\nwarm = 0.2\ndecay = 0.6\n{MARKER}\nprint(lr)\n{padding}");
+            let text = format!(
+                "lr = 0.5\nwd = 0.25\nbeta = 0.4\nclip = 0.3\nmode = \"ok\"\nwarm = 0.2\ndecay = 0.6\n{MARKER}\nprint(lr)\n{padding}"
+            );
             Repo::new()
                 .file("train.py", text)
                 .file("src/model.py", "depth = 4\n")

@@ -68,6 +68,10 @@ pub struct Passed {
     pub acts: u64,
     pub proposals: u64,
     pub keeps: u64,
+    /// The first keep that led back to the champion before, and how many turns were stored by then.
+    pub retreat: Option<(u64, u64)>,
+    /// The first trial that closed a night, counted among all that was done.
+    pub close: Option<u64>,
 }
 
 pub struct World {
@@ -129,7 +133,7 @@ pub struct Wreck {
 impl World {
     pub fn new(setup: Setup, state_dir: PathBuf) -> World {
         World {
-            troubled: setup.faults.crash > 0,
+            troubled: setup.faults.crash > 0 || setup.faults.review > 0,
             exact: None,
             random: Random::new(setup.seed),
             monotonic: 0,

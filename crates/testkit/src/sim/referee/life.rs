@@ -12,6 +12,8 @@ pub struct Life {
     pub verdict: Option<Verdict>,
     pub metric: Option<f64>,
     pub trials: Vec<(Purpose, Option<f64>)>,
+    /// A trial gave a number, whatever it is worth.
+    pub gave_a_number: bool,
     /// From which trial on its surface is the one it has now.
     pub fresh_from: usize,
     /// Trials of the champion for its sake.
@@ -41,6 +43,7 @@ impl Life {
             verdict: None,
             metric: None,
             trials: Vec::new(),
+            gave_a_number: false,
             fresh_from: 0,
             aided: 0,
             restacks: 0,

@@ -22,6 +22,13 @@ fn settings(contents: &Contents) -> Settings {
     (known, others)
 }
 
+/// The settings in one line.
+pub fn told(contents: &Contents) -> String {
+    let (known, others) = settings(contents);
+    let known: Vec<String> = known.into_iter().map(|((_, name), value)| format!("{name} = {value}")).collect();
+    format!("{}, and {others} lines", known.join(", "))
+}
+
 /// What both sides make of a setting; `None` where they disagree.
 pub fn expected(old: &Contents, ours: &Contents, theirs: &Contents) -> Option<Settings> {
     let (old, ours, theirs) = (settings(old), settings(ours), settings(theirs));
@@ -34,6 +41,12 @@ pub fn expected(old: &Contents, ours: &Contents, theirs: &Contents) -> Option<Se
         made.insert(name.clone(), if theirs == old { ours } else { theirs }.clone());
     }
     Some((made, ours.1.max(theirs.1)))
+}
+
+/// Whether both made the same change somewhere.
+pub fn shares(old: &Contents, ours: &Contents, theirs: &Contents) -> bool {
+    let [old, ours, theirs] = [old, ours, theirs].map(|contents| settings(contents).0);
+    theirs.iter().any(|(name, value)| old.get(name) != Some(value) && ours.get(name) == Some(value))
 }
 
 /// Whether contents are what both sides make together.

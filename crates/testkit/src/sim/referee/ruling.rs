@@ -1,6 +1,7 @@
 //! What verdicts, keeps and trials must hold to.
 
 use overnight_model::event::{Judged, Proposed, Purpose};
+use overnight_model::proposal::Contents;
 use overnight_model::study::Summary;
 use overnight_model::verdict::Group;
 use overnight_model::{ContentId, ExperimentId, Reason, Score, Verdict};
@@ -72,15 +73,27 @@ impl Referee {
     pub(super) fn clash(&mut self, id: ExperimentId) {
         let expected = self.expected(id);
         let champion = self.champion.and_then(|id| self.lives[&id].content.clone()).expect("there is a champion");
-        // Where it is there already, nothing is left of it.
-        let is_there = expected.is_none_or(|expected| merge::is(&self.texts[&champion], &expected));
-        assert!(is_there, "{id} could have been put on the new champion");
+        // Where it is there already, nothing is left of it; where a part of it is, nobody can tell whose that was.
+        let [old, ours, theirs] = self.sides(id);
+        let shares = merge::shares(old, ours, theirs);
+        let is_there = shares || expected.is_none_or(|expected| merge::is(&self.texts[&champion], &expected));
+        assert!(
+            is_there,
+            "{id} could have been put on the new champion:\n{}",
+            self.sides(id).map(merge::told).join("\n")
+        );
         self.open_life(id).clashes = true;
         self.seen.clashed += 1;
     }
 
     /// What a proposal comes to on top of the present champion; `None` where both changed the same lines.
     fn expected(&self, id: ExperimentId) -> Option<merge::Settings> {
+        let [old, ours, theirs] = self.sides(id);
+        merge::expected(old, ours, theirs)
+    }
+
+    /// What a proposal was made from, the present champion, and the proposal.
+    fn sides(&self, id: ExperimentId) -> [&Contents; 3] {
         let champion = &self.lives[&self.champion.expect("there is a champion")];
         let life = &self.lives[&id];
         let parent = life.parent.as_ref().expect("a proposal has a parent");
@@ -90,7 +103,7 @@ impl Referee {
             let content: &ContentId = life.content.as_ref().expect("it has a surface");
             &self.texts[content]
         };
-        merge::expected(text(made_from), text(champion), text(life))
+        [text(made_from), text(champion), text(life)]
     }
 
     /// A keep is taken back, by trials that had no part in choosing it.
@@ -174,7 +187,7 @@ impl Referee {
         }
         match verdict.group() {
             Group::Broken => self.doubt.broken += 1,
-            _ if life.trials.iter().any(|(_, score)| score.is_some()) => self.doubt.broken = 0,
+            _ if life.gave_a_number => self.doubt.broken = 0,
             _ => {}
         }
         let champion = self.champion;
