@@ -134,7 +134,9 @@ impl Mind {
     /// The candidate is gone without a word about it: it broke, or was refused.
     pub fn forget(&mut self, id: ExperimentId) {
         self.opinions.get_mut().clear();
-        self.worlds.iter_mut().for_each(|world| drop(world.close(id)));
+        self.worlds.iter_mut().for_each(|world| {
+            world.close(id);
+        });
     }
 
     /// The candidate was put on the present champion, and goes on from there.

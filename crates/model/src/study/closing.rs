@@ -112,7 +112,7 @@ impl Study {
         let side = match of_champion.cmp(&of_baseline) {
             std::cmp::Ordering::Less => champion,
             std::cmp::Ordering::Greater => baseline,
-            std::cmp::Ordering::Equal if seed.0 % 2 == 0 => champion,
+            std::cmp::Ordering::Equal if seed.0.is_multiple_of(2) => champion,
             std::cmp::Ordering::Equal => baseline,
         };
         match self.trial(side, Purpose::Close, slot) {
