@@ -21,6 +21,8 @@ const STEP: f64 = 1.3;
 /// A world so much less likely than the likeliest is let go, and there are never more than so many for long.
 const NEGLIGIBLE: f64 = 0.01;
 const MOST_WORLDS: usize = 24;
+/// After so many candidates the price of a trial is half of what the study seems to be worth.
+const FEW: f64 = 3.0;
 /// A champion on another scale than the one before may scatter on another scale, too.
 const SAME_SCALE: f64 = 0.7;
 
@@ -33,6 +35,8 @@ pub struct Mind {
     worlds: Vec<World>,
     /// The champion, where it was kept by this mind: what it is worth is still being learned.
     kept: Option<ExperimentId>,
+    /// How many candidates were kept or let go.
+    judged: u32,
     /// Opinions since the last score: they are asked for over and over until something happens.
     opinions: RefCell<Vec<(ExperimentId, f64, Opinion)>>,
 }
@@ -67,7 +71,7 @@ impl Mind {
             }
             factor *= STEP;
         }
-        let mut mind = Mind { worlds, kept: None, opinions: RefCell::default() };
+        let mut mind = Mind { worlds, kept: None, judged: 0, opinions: RefCell::default() };
         // Where the champion's scores are all the same, they say nothing of noise.
         let told = if own.0 > 0.0 { scores } else { &scores[..1] };
         told.iter().for_each(|score| mind.champion(*score));
@@ -115,6 +119,7 @@ impl Mind {
     /// The candidate is the champion from now on. What it is worth is learned further with every score of it.
     pub fn keep(&mut self, id: ExperimentId) {
         self.opinions.get_mut().clear();
+        self.judged = self.judged.saturating_add(1);
         let (before, was) = (self.kept.replace(id), self.level().0);
         self.worlds.iter_mut().for_each(|world| world.keep(id, before));
         let ratio = self.level().0 / was;
@@ -126,6 +131,7 @@ impl Mind {
     /// The candidate is let go; what was believed of it.
     pub fn discard(&mut self, id: ExperimentId) -> Option<Remembered> {
         self.opinions.get_mut().clear();
+        self.judged = self.judged.saturating_add(1);
         let remembered = self.view(id).map(|view| view.remembered());
         self.worlds.iter_mut().for_each(|world| world.discard(id));
         remembered.map(|known| Remembered(Box::new(known)))
@@ -222,8 +228,11 @@ impl Mind {
     }
 
     /// What one more trial costs: what the study gains by one elsewhere.
+    ///
+    /// While few candidates were judged, nothing says that this study is a rich one: trials are cheap at first.
     pub fn price(&self) -> f64 {
-        self.worlds.iter().map(|world| world.chance * world.price()).sum()
+        let known = f64::from(self.judged) / (f64::from(self.judged) + FEW);
+        known * self.worlds.iter().map(|world| world.chance * world.price()).sum::<f64>()
     }
 
     /// How likely a score of the champion is to be as far off as this one, by noise alone.

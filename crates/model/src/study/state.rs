@@ -547,11 +547,14 @@ impl State {
                 known.remove(name);
             }
         };
-        if matches!(verdict, Verdict::EngineError | Verdict::Interrupted) {
+        // What was given back was never measured as it would be on the champion of now: it may be done again.
+        let is_given_back = matches!(reason, Reason::Moved { .. });
+        let is_unknown = is_given_back || matches!(verdict, Verdict::EngineError | Verdict::Interrupted);
+        if is_unknown {
             forget(&mut self.contents, &experiment.content);
         }
         // Nor does a crash about the form: layout may be what broke it, and grammars forgive more than interpreters.
-        if matches!(verdict, Verdict::EngineError | Verdict::Interrupted) || verdict.group() == Group::Broken {
+        if is_unknown || verdict.group() == Group::Broken {
             forget(&mut self.forms, &experiment.form);
         }
         self.touched.insert(*id);

@@ -101,6 +101,8 @@ fn what_does_not_merge_with_the_new_champion_is_given_back() {
     driver.happen(What::NotRestacked { experiment });
     let (verdict, reason) = driver.verdict();
     assert!(verdict == Verdict::Discarded && matches!(reason, Reason::Moved { gain: Some(_) }), "{reason}");
+    driver.propose("second");
+    assert_eq!(driver.start_trial().2, Purpose::Screen, "done again, it is no duplicate");
 }
 
 #[test]
