@@ -154,6 +154,12 @@ pub const SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario { name: "seed-tricks", about: "1 sd, a third of the empty edits fix a seed", seed_tricks: 0.33, ..PLAIN },
-    Scenario { name: "seeded", about: "1 sd, four fifths of the variance come from the seed", paired: 0.8, target: Target::None, ..PLAIN },
+    Scenario {
+        name: "seeded",
+        about: "1 sd, four fifths of the variance come from the seed",
+        paired: 0.8,
+        target: Target::None,
+        ..PLAIN
+    },
     Scenario { name: "re-rolls", about: "1 sd, 40 % of proposals were discarded before", rerolls: 0.40, ..PLAIN },
 ];

@@ -1,6 +1,6 @@
 //! What is believed of a level and of an effect on top of it: two numbers, normal together.
 
-use super::noise::Shape;
+use super::noise::{Part, Shape};
 
 /// The champion's level.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +25,7 @@ pub(super) struct Component {
 /// What one score says about a sum of which only the variance before it is known: how likely it was, how far the mean
 /// moves and by how much the variance shrinks, each per unit of covariance with that sum.
 struct Update {
+    /// Its logarithm: what is far out is unlikely beyond all numbers.
     likelihood: f64,
     shift: f64,
     shrink: f64,
@@ -33,33 +34,42 @@ struct Update {
 /// Noise is a mixture of normals, and so is what is known after a score; it is taken for one normal of the same mean
 /// and variance. So a score far out moves little: it was noise of the wide kind.
 fn update(score: f64, mean: f64, variance: f64, shape: &Shape, sd: f64) -> Update {
-    let (mut likelihood, mut shift, mut precision, mut squares) = (0.0, 0.0, 0.0, 0.0);
-    for part in shape.parts {
+    let seen = |part: &Part| {
         let all = 1.0 / (variance + (part.sd * sd).powi(2));
         let off = score - mean - part.mean * sd;
-        // Whatever happens, something has to have been possible.
-        let likely = part.weight * (-0.5 * off * off * all).exp() * all.sqrt() + 1e-290;
-        likelihood += likely;
+        (part.weight.ln() + 0.5 * all.ln() - 0.5 * off * off * all, all, off)
+    };
+    let most = shape.parts.iter().map(|part| seen(part).0).fold(f64::NEG_INFINITY, f64::max);
+    let (mut total, mut shift, mut precision, mut squares) = (0.0, 0.0, 0.0, 0.0);
+    for part in shape.parts {
+        let (likely, all, off) = seen(part);
+        let likely = (likely - most).exp();
+        total += likely;
         shift += likely * all * off;
         precision += likely * all;
         squares += likely * (all * off).powi(2);
     }
-    let (shift, precision, squares) = (shift / likelihood, precision / likelihood, squares / likelihood);
-    Update { likelihood, shift, shrink: precision - (squares - shift * shift) }
+    let (shift, precision, squares) = (shift / total, precision / total, squares / total);
+    Update { likelihood: most + total.ln(), shift, shrink: precision - (squares - shift * shift) }
+}
+
+/// A variance after a score: rounding must not make it nothing or less, nor two kinds of noise without measure.
+fn shrunk(before: f64, by: f64) -> f64 {
+    (before - by).clamp(1e-9 * before, 4.0 * before)
 }
 
 impl Level {
-    /// Learns a score; how likely it was.
+    /// Learns a score; how likely it was, as a logarithm.
     pub(super) fn learn(&mut self, score: f64, shape: &Shape, sd: f64) -> f64 {
         let Update { likelihood, shift, shrink } = update(score, self.mean, self.variance, shape, sd);
         self.mean += self.variance * shift;
-        self.variance -= self.variance * self.variance * shrink;
+        self.variance = shrunk(self.variance, self.variance * self.variance * shrink);
         likelihood
     }
 }
 
 impl Component {
-    /// Learns a score of the champion, or of the candidate; how likely it was.
+    /// Learns a score of the champion, or of the candidate; how likely it was, as a logarithm.
     pub(super) fn learn(&mut self, of_candidate: bool, score: f64, shape: &Shape, sd: f64) -> f64 {
         let (mean, variance) = self.foretold(of_candidate);
         let (with_level, with_effect) = match of_candidate {
@@ -69,9 +79,10 @@ impl Component {
         let Update { likelihood, shift, shrink } = update(score, mean, variance, shape, sd);
         self.level += with_level * shift;
         self.effect += with_effect * shift;
-        self.level_variance -= with_level * with_level * shrink;
-        self.covariance -= with_level * with_effect * shrink;
-        self.effect_variance -= with_effect * with_effect * shrink;
+        self.level_variance = shrunk(self.level_variance, with_level * with_level * shrink);
+        self.effect_variance = shrunk(self.effect_variance, with_effect * with_effect * shrink);
+        let most = 0.999_999 * (self.level_variance * self.effect_variance).sqrt();
+        self.covariance = (self.covariance - with_level * with_effect * shrink).clamp(-most, most);
         likelihood
     }
 

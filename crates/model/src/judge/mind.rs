@@ -21,10 +21,14 @@ const STEP: f64 = 1.3;
 /// A world so much less likely than the likeliest is let go, and there are never more than so many for long.
 const NEGLIGIBLE: f64 = 0.01;
 const MOST_WORLDS: usize = 24;
+/// Until so many scores were seen, next to nothing is ruled out; from then on a neighbour begins with this chance.
+const EARLY: u32 = 12;
+const NEIGHBOUR: f64 = 0.011;
 /// After so many candidates the price of a trial is half of what the study seems to be worth.
-const FEW: f64 = 3.0;
+const FEW: f64 = 0.5;
 /// A champion on another scale than the one before may scatter on another scale, too.
 const SAME_SCALE: f64 = 0.7;
+const FARTHEST_SCALE: f64 = 30.0;
 
 /// What was believed of a candidate when it was let go, for when the same one comes again.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +41,7 @@ pub struct Mind {
     kept: Option<ExperimentId>,
     /// How many candidates were kept or let go.
     judged: u32,
+    scores: u32,
     /// Opinions since the last score: they are asked for over and over until something happens.
     opinions: RefCell<Vec<(ExperimentId, f64, Opinion)>>,
 }
@@ -71,7 +76,7 @@ impl Mind {
             }
             factor *= STEP;
         }
-        let mut mind = Mind { worlds, kept: None, judged: 0, opinions: RefCell::default() };
+        let mut mind = Mind { worlds, kept: None, judged: 0, scores: 0, opinions: RefCell::default() };
         // Where the champion's scores are all the same, they say nothing of noise.
         let told = if own.0 > 0.0 { scores } else { &scores[..1] };
         told.iter().for_each(|score| mind.champion(*score));
@@ -123,8 +128,10 @@ impl Mind {
         let (before, was) = (self.kept.replace(id), self.level().0);
         self.worlds.iter_mut().for_each(|world| world.keep(id, before));
         let ratio = self.level().0 / was;
-        if ratio > 0.0 && !(SAME_SCALE..=1.0 / SAME_SCALE).contains(&ratio) {
-            self.rescale(ratio);
+        // Near 0 a level says nothing about scale.
+        let is_scale = was.abs() > 10.0 * self.noise() && ratio > 0.0;
+        if is_scale && !(SAME_SCALE..=1.0 / SAME_SCALE).contains(&ratio) {
+            self.rescale(ratio.clamp(1.0 / FARTHEST_SCALE, FARTHEST_SCALE));
         }
     }
 
@@ -251,7 +258,8 @@ impl Mind {
     /// What takes a tenth of the time may scatter a tenth as much, or as before, or something between.
     fn rescale(&mut self, ratio: f64) {
         let scaled = |world: &World| {
-            [1.0, ratio.sqrt(), ratio].map(|factor| World {
+            [(1.0, 0.6), (ratio.sqrt(), 0.2), (ratio, 0.2)].map(|(factor, share)| World {
+                chance: share * world.chance,
                 sd: world.sd * factor,
                 drift: world.drift * factor * factor,
                 ..world.clone()
@@ -271,17 +279,41 @@ impl Mind {
 
     /// Chances add up to 1, and what is negligible goes.
     fn weigh(&mut self) {
-        let most = self.worlds.iter().map(|world| world.chance).fold(0.0, f64::max);
-        let mut least = NEGLIGIBLE * most;
-        if self.worlds.len() > MOST_WORLDS {
+        let told = |world: &World| world.chance.ln() + world.news;
+        let most = self.worlds.iter().map(told).fold(f64::NEG_INFINITY, f64::max);
+        for world in &mut self.worlds {
+            world.chance = (told(world) - most).exp();
+            world.news = 0.0;
+        }
+        self.scores = self.scores.saturating_add(1);
+        let most = 1.0;
+        // The first scores may be odd ones: nothing is ruled out by them yet.
+        let mut least = if self.scores < EARLY { NEGLIGIBLE * NEGLIGIBLE } else { NEGLIGIBLE } * most;
+        if self.worlds.len() > MOST_WORLDS && self.scores >= EARLY {
             let mut chances: Vec<f64> = self.worlds.iter().map(|world| world.chance).collect();
             chances.sort_by(|a, b| b.total_cmp(a));
             // While all are about as likely, nothing can be said against any of them.
             least = least.max(chances[MOST_WORLDS].min(0.1 * most));
         }
-        self.worlds.retain(|world| world.chance > least);
+        self.worlds.retain(|world| world.chance > least && world.level.variance.is_finite());
+        self.spread();
         let total: f64 = self.worlds.iter().map(|world| world.chance).sum();
         self.worlds.iter_mut().for_each(|world| world.chance /= total);
+    }
+
+    /// Beside the likeliest world there is always one with a little more noise and one with a little less: wherever it
+    /// began, and whatever the machine becomes, it can be found.
+    fn spread(&mut self) {
+        let Some(best) = self.worlds.iter().max_by(|a, b| a.chance.total_cmp(&b.chance)).cloned() else { return };
+        let is_alike = |world: &World| std::ptr::eq(world.shape, best.shape);
+        for factor in [STEP, 1.0 / STEP] {
+            let sd = best.sd * factor;
+            let is_there = |world: &World| is_alike(world) && (world.sd / sd - 1.0).abs() < 0.1;
+            if !self.worlds.iter().any(is_there) {
+                let (chance, drift) = (NEIGHBOUR * best.chance, best.drift * factor * factor);
+                self.worlds.push(World { chance, sd, drift, ..best.clone() });
+            }
+        }
     }
 
     /// All worlds' beliefs about a candidate as one: for each kind, of one mean and variance.

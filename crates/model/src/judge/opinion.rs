@@ -68,8 +68,8 @@ impl View {
         let champion = !self.stale && !self.champion_is_it;
         Opinion {
             expected,
-            low: self.quantile(0.025),
-            high: self.quantile(0.975),
+            low: self.quantile(0.025).min(expected),
+            high: self.quantile(0.975).max(expected),
             chance: 1.0 - self.below(bar),
             of_candidate: best(Side::Candidate),
             of_champion: if champion { best(Side::Champion) } else { 0.0 },

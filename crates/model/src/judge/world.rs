@@ -10,6 +10,10 @@ use crate::id::ExperimentId;
 const FORGETS: f64 = 0.01;
 /// One candidate makes no hypothesis less likely than another by more than this: one huge gain is no rich study.
 const ONE_SAYS: f64 = 40.0;
+/// How much the first score of a candidate says about the noise, next to a repeat.
+const FIRST_SAYS: f64 = 0.4;
+/// Beyond so many sd no noise is the reason.
+const WRECK: f64 = 30.0;
 /// An effect beyond so many sd of one trial is far.
 const FAR: f64 = 6.0;
 /// How much of what is believed of a candidate is taken back where it is put on another champion: edits interact.
@@ -18,6 +22,8 @@ const INTERACTS: f64 = 0.2;
 #[derive(Debug, Clone)]
 pub(super) struct World {
     pub(super) chance: f64,
+    /// How likely the last score was here, as a logarithm, until it is weighed against the other worlds.
+    pub(super) news: f64,
     /// The sd of one trial.
     pub(super) sd: f64,
     pub(super) shape: &'static Shape,
@@ -40,12 +46,14 @@ pub(super) struct Bank {
     pub(super) stale: bool,
     /// Whether its kind is news about the study.
     tells: bool,
+    /// Whether a score of it was seen.
+    is_seen: bool,
 }
 
 impl World {
     pub(super) fn new(chance: f64, sd: f64, shape: &'static Shape, drift: f64, level: Level) -> World {
         let hypotheses = Box::new(prior().chances);
-        World { chance, sd, shape, drift: drift * sd * sd, level, hypotheses, banks: Vec::new() }
+        World { chance, news: 0.0, sd, shape, drift: drift * sd * sd, level, hypotheses, banks: Vec::new() }
     }
 
     /// A trial's worth of time has passed.
@@ -59,7 +67,7 @@ impl World {
 
     /// Learns a score of the champion, which `kept` is since it was kept.
     pub(super) fn learn_champion(&mut self, kept: Option<ExperimentId>, score: f64) {
-        self.chance *= self.level.learn(score, self.shape, self.sd);
+        self.news += self.level.learn(score, self.shape, self.sd);
         for (id, bank) in &mut self.banks {
             if kept == Some(*id) {
                 bank.learn(true, score, self.shape, self.sd);
@@ -75,14 +83,22 @@ impl World {
         let (shape, sd) = (self.shape, self.sd);
         let Some(bank) = self.bank_mut(kept) else { return };
         let (likelihood, level) = (bank.learn(false, score, shape, sd), bank.level(true));
-        self.chance *= likelihood;
+        self.news += likelihood;
         self.level = level;
     }
 
     pub(super) fn learn_candidate(&mut self, id: ExperimentId, score: f64) {
         let (shape, sd) = (self.shape, self.sd);
-        let likelihood = self.bank_mut(id).map(|bank| bank.learn(true, score, shape, sd));
-        self.chance *= likelihood.unwrap_or(1.0);
+        let Some(bank) = self.bank_mut(id) else { return };
+        let is_first = !std::mem::replace(&mut bank.is_seen, true);
+        let likelihood = bank.learn(true, score, shape, sd);
+        // A first score says more of the candidate than of the noise, and one far off nothing at all of it.
+        let says = match is_first {
+            true if bank.effect().abs() > WRECK * sd => 0.0,
+            true => FIRST_SAYS,
+            false => 1.0,
+        };
+        self.news += says * likelihood;
     }
 
     /// A candidate of which nothing is known but the study it belongs to.
@@ -99,7 +115,7 @@ impl World {
             effect_variance: (known.sds[kind] * self.sd).powi(2),
         };
         let components = std::array::from_fn(component);
-        self.insert(id, Bank { components, base: self.level, stale: false, tells: true });
+        self.insert(id, Bank { components, base: self.level, stale: false, tells: true, is_seen: false });
     }
 
     /// A candidate of which something is known: how likely each kind is, its effect and the variance of that.
@@ -117,7 +133,7 @@ impl World {
             }
         };
         let components = std::array::from_fn(component);
-        self.insert(id, Bank { components, base: self.level, stale: false, tells: false });
+        self.insert(id, Bank { components, base: self.level, stale: false, tells: false, is_seen: false });
     }
 
     /// A candidate goes on against the present champion, with what was learned of it against the one before.
@@ -237,20 +253,23 @@ impl Bank {
         self.components.iter().map(|component| component.chance * component.effect).sum()
     }
 
-    /// How likely the score was, whatever kind the candidate is of.
+    /// How likely the score was, whatever kind the candidate is of, as a logarithm.
     fn learn(&mut self, of_candidate: bool, score: f64, shape: &Shape, sd: f64) -> f64 {
+        let likelihoods = self.components.each_mut().map(|component| component.learn(of_candidate, score, shape, sd));
+        let possible = self.components.iter().zip(&likelihoods).filter(|(component, _)| component.chance > 0.0);
+        let most = possible.map(|(_, likelihood)| *likelihood).fold(f64::NEG_INFINITY, f64::max);
         let mut total = 0.0;
-        for component in &mut self.components {
-            let likelihood = component.learn(of_candidate, score, shape, sd);
-            component.chance *= likelihood;
-            component.evidence *= likelihood;
+        for (component, likelihood) in self.components.iter_mut().zip(likelihoods) {
+            let likely = (likelihood - most).min(0.0).exp();
+            component.chance *= likely;
+            component.evidence *= likely;
             total += component.chance;
         }
         for component in &mut self.components {
             component.chance /= total;
             component.evidence /= total;
         }
-        total
+        most + total.ln()
     }
 
     /// The level of the champion it is compared with, or its own.

@@ -192,7 +192,7 @@ impl State {
             let luck = if self.is_frozen(champion) { LUCK * mind.noise() } else { 0.0 };
             return Some(interval(to - from - luck, variance, self.repeats()));
         }
-        self.gain_by_steps(mind, baseline, champion)
+        self.gain_by_steps(mind, baseline)
     }
 
     /// The variance of a mean: of one trial's own noise, and of what repeats itself where the candidate fixed its luck.
@@ -207,13 +207,12 @@ impl State {
     }
 
     /// The last champion that was measured after it was chosen, and from there on what each keep was found to bring.
-    fn gain_by_steps(&self, mind: &Mind, baseline: &Experiment, champion: &Experiment) -> Option<Estimate> {
+    fn gain_by_steps(&self, mind: &Mind, baseline: &Experiment) -> Option<Estimate> {
         let segment = self.segment_number();
         let (mut gain, mut variance) = (0.0, 0.0);
-        for kept in self.standing().collect::<Vec<_>>().into_iter().rev().filter(|kept| kept.segment == segment) {
-            if kept.id > champion.id || matches!(kept.verdict, Some((crate::Verdict::Retracted, _))) {
-                continue;
-            }
+        // What was kept last is not what has the highest number: several are judged at once.
+        let chain = self.judging.kept.iter().rev().filter_map(|id| self.find(*id)).chain([baseline]);
+        for kept in chain.filter(|kept| kept.segment == segment) {
             let fair = self.fair(kept);
             if !self.is_frozen(kept)
                 && let (Some(to), Some(from)) = (fair.mean(), self.fair(baseline).mean())

@@ -204,7 +204,7 @@ impl Study {
         let guards = self.spec.guards.iter().filter(move |guard| guard.when == when);
         // What broke gave no numbers, and has its own verdict.
         let measured: Vec<&Measurement> = experiment
-            .trials
+            .fresh()
             .iter()
             .map(|trial| &trial.measurement)
             .filter(|measurement| self.broken(measurement).is_none())
@@ -236,7 +236,7 @@ impl Study {
     }
 
     fn champion_number(&self, name: &str) -> Option<f64> {
-        let trials = &self.state.champion()?.trials;
+        let trials = self.state.champion()?.fresh();
         let values = trials
             .iter()
             .filter(|trial| trial.purpose != Purpose::Check)

@@ -8,6 +8,7 @@ use crate::event::Purpose;
 use crate::id::{ContentId, ExperimentId};
 use crate::judge::{Estimate, Mind, Remembered};
 use crate::stats::Tally;
+use crate::units::Timestamp;
 use crate::verdict::{Group, Reason, Verdict};
 
 /// How many candidates that were let go are remembered: those that came close, and those since the champion was last
@@ -24,6 +25,7 @@ const FROZEN: usize = 3;
 const SETTLED: usize = 3;
 /// How far the machine may have moved between two runs, in sd of one trial.
 const OVERNIGHT: f64 = 1.0;
+const A_NIGHT: f64 = 8.0 * 3_600_000.0;
 
 /// Everything of the fold that only the judge needs.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +35,8 @@ pub(super) struct Judging {
     /// Trials since the champion was last measured, and how often it was.
     pub(super) unwatched: u32,
     pub(super) looks: u32,
+    /// The keeps that stand, in the order in which they were made.
+    pub(super) kept: Vec<ExperimentId>,
     /// The champion before this one, as long as its place can be given back.
     pub(super) before: Option<ExperimentId>,
     /// What champion and baseline gave in turns since the champion took its place.
@@ -259,6 +263,11 @@ impl State {
         let is_retreat = self.judging.before == Some(id);
         self.judging.closing = Closing::default();
         self.judging.unwatched = 0;
+        if is_retreat {
+            self.judging.kept.pop();
+        } else if is_keep {
+            self.judging.kept.push(id);
+        }
         self.judging.before = if is_retreat || !is_keep { None } else { before };
         self.judging.recent.clear();
         self.judging.again.clear();
@@ -277,9 +286,10 @@ impl State {
     }
 
     /// A new run: what the machine did meanwhile is not known.
-    pub(super) fn resume(&mut self) {
+    pub(super) fn resume(&mut self, at: Timestamp) {
+        let away = (at.since(self.last_at).0 as f64 / A_NIGHT).min(1.0);
         if let Some(mind) = &mut self.judging.mind {
-            mind.unsettle(OVERNIGHT);
+            mind.unsettle(OVERNIGHT * away);
         }
         self.judging.unwatched = u32::MAX / 2;
         self.judging.alarm = None;

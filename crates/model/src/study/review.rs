@@ -26,11 +26,11 @@ impl State {
 
     /// Why a suspect cannot be kept as it is; `None` where it can.
     pub fn obstacle(&self, suspect: &Experiment) -> Option<Obstacle> {
-        let champion = self.champion().and_then(|champion| champion.commit.as_ref());
+        let is_parent = |parent| self.champion().is_some_and(|champion| champion.is(parent));
         let is_near = suspect.segment == self.segment_number() && self.calibrated();
         if self.unadvanced.is_some() {
             Some(Obstacle::HalfKept)
-        } else if !is_near || suspect.parent.as_ref() != champion || suspect.surface.is_empty() {
+        } else if !is_near || !suspect.parent.as_ref().is_some_and(is_parent) || suspect.surface.is_empty() {
             Some(Obstacle::ChampionMoved)
         } else {
             // Nothing could ever be compared with a champion that has no level.
@@ -63,10 +63,11 @@ impl State {
 
     /// A surface may be large. What can no longer be kept as it is needs none: the ledger has it.
     pub(super) fn let_go_of_old_suspects(&mut self) {
-        let champion = self.champion().and_then(|champion| champion.commit.clone());
+        let champion = self.champion.and_then(|champion| self.standing.get(&champion));
         let segment = self.segment_number();
         for suspect in self.suspects.values_mut() {
-            if suspect.parent != champion || suspect.segment != segment {
+            let is_parent = suspect.parent.as_ref().zip(champion).is_some_and(|(parent, found)| found.is(parent));
+            if !is_parent || suspect.segment != segment {
                 suspect.surface = Vec::new();
             }
         }

@@ -296,7 +296,7 @@ fn row(experiment: &Experiment) -> Row {
     let verdict = judged.map(|(verdict, _)| *verdict);
     let metric = match verdict {
         // What stands is re-measured after its verdict, and shown as it is known now.
-        Some(Verdict::Baseline | Verdict::Kept) => experiment.metric(),
+        Some(Verdict::Baseline | Verdict::Kept | Verdict::Retracted) => experiment.metric(),
         Some(_) => experiment.judged_metric.map(Score::get),
         None => None,
     };

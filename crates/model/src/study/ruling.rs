@@ -14,6 +14,9 @@ const CHAMPION_SERVES: f64 = 1.25;
 /// The most trials of one candidate and for its sake, however long the night; and the fewest that it may have.
 const MOST_TRIALS: f64 = 24.0;
 const FEWEST_TRIALS: f64 = 4.0;
+/// A gain of more than so many sd is kept only where the champion was measured within so many trials.
+const HUGE: f64 = 15.0;
+const LATELY: u32 = 3;
 /// So many commits have to give their number twice before one trial decides.
 const EQUAL_TWICE: usize = 4;
 /// As long as the champion was looked at fewer times than this, hardly anything is known of the noise, and one trial keeps
@@ -23,7 +26,7 @@ const SURE_AT_ONCE: f64 = 0.6;
 /// What has fixed its luck has to be this likely to be better: it was one look, and there cannot be another.
 const SURE_OF_FROZEN: f64 = 0.99;
 /// A keep this unlikely to be better is taken back, and no sooner.
-const RETRACT_BELOW: f64 = 0.15;
+const RETRACT_BELOW: f64 = 0.3;
 /// How sure it has to be that what is simpler costs no more than the margin; and the margin, in sd of one trial.
 const SURE_OF_SIMPLER: f64 = 0.9;
 const SIMPLER_MARGIN: f64 = 0.25;
@@ -116,7 +119,10 @@ impl Study {
             return Need::Champion;
         }
         let bar = self.bar(mind);
-        let Some(opinion) = mind.opinion(experiment.id, bar) else { return Need::Trial(Purpose::Screen) };
+        let Some(opinion) = mind.opinion(experiment.id, bar) else {
+            let what = "the judge has no opinion of what was measured; this is a fault of overnight".to_owned();
+            return Need::Verdict(judged(experiment, Verdict::EngineError, Reason::Engine { what }, None));
+        };
         let Demands { price, sure, insists, .. } = demands(self.spec.judge.mode);
         let frozen = self.state.is_frozen(experiment);
         let sure = if frozen { sure.max(SURE_OF_FROZEN) } else { sure };
@@ -138,6 +144,11 @@ impl Study {
             None => {}
         }
         let Opinion { expected: gain, chance, .. } = opinion;
+        // What is many times the noise may be the machine's: then the champion has it too.
+        let is_huge = gain > HUGE * mind.noise() && experiment.aided == 0 && self.state.judging.unwatched > LATELY;
+        if is_huge && can_tell && self.is_current(experiment) && spent < most {
+            return Need::Champion;
+        }
         if gain > bar && chance >= sure {
             return self.keep_need(experiment, Reason::Expected { gain, chance, trials }, Some(opinion));
         }

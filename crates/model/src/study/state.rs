@@ -448,7 +448,7 @@ impl State {
         if let Some(baseline) = self.open.get_mut(&baseline) {
             baseline.trials.retain(|trial| trial.score().is_some_and(is_plausible));
         }
-        self.resume();
+        self.resume(at);
         (self.stopped, self.aside) = (None, false);
         self.run = Some(Run {
             facts: facts.clone(),

@@ -32,12 +32,15 @@ fn keep(driver: &mut Driver, text: &str, level: f64) -> ExperimentId {
 #[test]
 fn a_keep_that_does_not_hold_is_taken_back_and_the_one_before_has_its_place_again() {
     let mut driver = known(spec(), 1);
-    let lucky = keep(&mut driver, "lucky", 0.95);
+    let lucky = driver.propose("lucky");
+    let (verdict, reason, (own, _)) = driver.settle(&[0.90, 1.0, 1.01], &QUIET);
+    assert_eq!((verdict, own), (Verdict::Kept, 1), "{reason}");
+    driver.advance();
     for value in QUIET {
         if matches!(driver.next(), Some(Step::Retract(_))) {
             break;
         }
-        driver.look(Purpose::Sentinel, value + 0.02);
+        driver.look(Purpose::Sentinel, value + 0.012);
     }
     let Step::Retract(retracted) = driver.step() else { panic!("it stands: {:?}", driver.next()) };
     assert_eq!(retracted.experiment, lucky);
@@ -302,7 +305,7 @@ fn strict_wants_to_be_sure_and_explore_does_not() {
     let trials = |mode: Mode| {
         let mut driver = known(spec_of(mode), 1);
         driver.propose("a little better");
-        driver.settle(&[0.985, 0.98, 0.99, 0.983], &QUIET)
+        driver.settle(&[0.979, 0.974, 0.984, 0.977], &QUIET)
     };
     let (verdict, reason, strict) = trials(Mode::Strict);
     assert_eq!(verdict, Verdict::Kept, "{reason}");
@@ -360,7 +363,8 @@ fn a_near_miss_that_comes_again_adds_to_what_is_known_of_it() {
 fn a_candidate_that_fixes_its_luck_is_not_kept_for_it() {
     let mut driver = known(spec(), 1);
     driver.propose("seed = 42");
-    let (verdict, reason, (own, _)) = driver.settle(&[0.975], &QUIET);
+    let others: Vec<f64> = QUIET.iter().zip(1..).map(|(score, index)| score + 1e-4 * f64::from(index)).collect();
+    let (verdict, reason, (own, _)) = driver.settle(&[0.975], &others);
     assert!(own <= 4, "{own} looks at one number");
     if verdict == Verdict::Discarded {
         assert!(matches!(reason, Reason::FixedLuck { .. }), "{reason}");

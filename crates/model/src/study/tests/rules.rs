@@ -72,7 +72,7 @@ fn the_first_unequal_repeat_makes_a_metric_noisy_and_luck_is_not_kept() {
     driver.propose("lucky");
     assert_eq!(driver.trial(0.8), Purpose::Screen);
     assert_eq!(driver.trial(1.1), Purpose::Confirm);
-    assert_eq!(driver.verdict().0, Verdict::Discarded);
+    assert_eq!(driver.settle(&[1.1, 1.05], &[1.0]).0, Verdict::Discarded);
     driver.study.forget_judged();
     assert!(matches!(driver.study.state().noise(), crate::judge::Noise::Noisy { .. }), "and it stays so");
 }
