@@ -182,7 +182,9 @@ mod tests {
         for scenario in SCENARIOS {
             for entry in RULES {
                 let found = night(scenario, 9, SIZE, entry.start(9, SIZE).as_mut());
-                assert_eq!(found.trials, 60, "{} on {}", entry.name, scenario.name);
+                // A night that was closed begins nothing more, whatever is left of it.
+                let least = if entry.name == crate::rules::OURS { 57 } else { 60 };
+                assert!((least..=60).contains(&found.trials), "{found:?} {} on {}", entry.name, scenario.name);
             }
         }
     }

@@ -85,6 +85,8 @@ mod tests {
         for scenario in SCENARIOS {
             let target = match scenario.shape {
                 _ if scenario.good == 0.0 && scenario.harmful == 0.0 => Target::None,
+                // A fixed seed is worth much there, and is not ours to fix.
+                _ if scenario.paired > 0.0 => Target::None,
                 Shape::SkewedToWorse | Shape::SkewedToBetter => Target::Skewed,
                 Shape::None => Target::LargeEffects,
                 _ if scenario.effect > 1.0 => Target::LargeEffects,

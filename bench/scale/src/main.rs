@@ -131,7 +131,7 @@ impl Generator {
             output: None,
         }));
         let (trial, seed, slot) = (TrialId(id + 10), Seed(id as u32), Slot(0));
-        self.note(What::TrialStarted { trial, experiment, purpose: Purpose::Screen, seed, slot });
+        self.note(What::TrialStarted { trial, experiment, purpose: Purpose::Screen, seed, slot, aid: None });
         Ok(())
     }
 
@@ -159,7 +159,7 @@ impl Generator {
         };
         let estimate = Some(Estimate { gain, low: Some(gain), high: Some(gain) });
         let metric = Score::new(1e6 + id as f64);
-        self.note(What::Judged(Judged { experiment, verdict, reason, metric, estimate }));
+        self.note(What::Judged(Judged { experiment, verdict, reason, metric, estimate, opinion: None }));
         if kept {
             // As in a run: the verdict is durable before the branch moves.
             self.store()?;
@@ -179,7 +179,7 @@ impl Generator {
             }
             None => CommitId(format!("{:040x}", experiment.0)),
         };
-        self.note(What::BranchAdvanced { experiment, from: Some(from), to });
+        self.note(What::BranchAdvanced { experiment, from: Some(from), to, retracted: None });
         Ok(())
     }
 

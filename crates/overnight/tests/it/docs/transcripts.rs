@@ -88,7 +88,11 @@ fn transcripts(page: &Page) -> (Vec<Edit>, usize) {
             scenes::DEMO => outline(&written(all)),
             _ => masked(&written(all), scenes::is_noisy(scene)),
         };
-        if mask(&shown) != mask(&printed) || updates_all() {
+        let (before, now) = (mask(&shown), mask(&printed));
+        if before != now && !updates_all() {
+            eprintln!("shown:   {before}\nprinted: {now}");
+        }
+        if before != now || updates_all() {
             edits.push(Edit { range: block.range, text: written(&printed) });
         }
     }
@@ -179,7 +183,7 @@ fn masked(text: &str, is_noisy: bool) -> String {
     // Numbers, spans of time, and where lines end for the length of them; and how sure the judge is, and how many trials
     // it wanted to be.
     let noise = [
-        (r"[−+]?\d[\d,]*(\.\d+)?(e-?\d+)?", "N"),
+        (r"[−+]?\d+(,\d{3})*(\.\d+)?(e-?\d+)?", "N"),
         (r"N(ms|s|m|h)( N(ms|s|m))?\b", "T"),
         (r"\s+", " "),
         (r"(more|less) than N %", "N %"),
