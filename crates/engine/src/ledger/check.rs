@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use overnight_model::Verdict;
-use overnight_model::study::Row;
+use overnight_model::study::{Row, Summary};
 use overnight_model::{ExperimentId, State};
+use serde_json::Value;
 use thiserror::Error;
 
 use super::{LedgerError, Reader};
@@ -78,10 +79,27 @@ pub fn verify_reader(reader: &Reader) -> Result<Verified, Discrepancy> {
     let is_baseline = |row: &Row| row.experiment.is_baseline() || row.verdict == Some(Verdict::Baseline);
     let experiments = rows.values().filter(|row| !is_baseline(row)).count() as u64;
     same_rows(reader, rows)?;
-    if reader.summary()? != state.summary() {
+    if !same_summary(reader, &state)? {
         return Err(Discrepancy::Summary);
     }
     Ok(Verified { events, experiments, blobs, state })
+}
+
+/// What an older engine did not say yet is nothing to disagree about.
+fn same_summary(reader: &Reader, state: &State) -> Result<bool, Discrepancy> {
+    let json = |summary: Option<Summary>| serde_json::to_value(summary).unwrap_or_default();
+    // Read as it was written: a field that is new has no value there.
+    let stored = reader.summary_as_written()?.unwrap_or_default();
+    Ok(reader.summary()?.is_some() == state.summary().is_some() && is_within(&stored, &json(state.summary())))
+}
+
+fn is_within(stored: &Value, made: &Value) -> bool {
+    match (stored, made) {
+        (Value::Object(stored), Value::Object(made)) => {
+            stored.iter().all(|(key, value)| made.get(key).is_some_and(|made| is_within(value, made)))
+        }
+        (stored, made) => stored == made,
+    }
 }
 
 fn same_rows(reader: &Reader, mut rows: BTreeMap<ExperimentId, Row>) -> Result<(), Discrepancy> {

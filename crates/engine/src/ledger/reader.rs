@@ -59,6 +59,15 @@ impl Reader {
 
     /// The study as a whole; `None` before its first segment.
     pub fn summary(&self) -> Result<Option<Summary>, LedgerError> {
+        self.read_summary()
+    }
+
+    /// The summary with the fields that whoever wrote it knew.
+    pub(super) fn summary_as_written(&self) -> Result<Option<serde_json::Value>, LedgerError> {
+        self.read_summary()
+    }
+
+    fn read_summary<T: serde::de::DeserializeOwned>(&self) -> Result<Option<T>, LedgerError> {
         let body: Option<String> = self
             .db
             .query_row("SELECT body FROM summary", [], |row| row.get(0))
