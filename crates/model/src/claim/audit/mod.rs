@@ -2,7 +2,7 @@
 //!
 //! A trial of the head is shared by up to four surfaces that run beside it with the same seed, in an order that is drawn.
 //! So each pair is as fair a bet as that of a comparison, whatever is known of all the others; and what is called by
-//! [`discoveries`] may depend on each other as it likes. Nobody is asked when to stop: that is free, too.
+//! `discoveries` may depend on each other as it likes. Nobody is asked when to stop: that is free, too.
 
 mod discovery;
 mod stack;
