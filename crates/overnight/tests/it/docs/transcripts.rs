@@ -161,6 +161,8 @@ fn outline(text: &str) -> String {
         let end = villain.find(line).filter(|_| !line.contains("  villain: ") && !line.contains(" → "));
         lines.extend(end.map(|found| line[10..found.end()].trim().to_owned()));
     }
+    // Where nothing was kept, what was gained is said in another place.
+    lines.sort();
     lines.join("\n")
 }
 
