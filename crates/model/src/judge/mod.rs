@@ -107,12 +107,6 @@ pub fn rule_on_carried(evidence: &Evidence<'_>) -> Option<Ruling> {
     })
 }
 
-/// How much better one level is than another, both measured by trials that chose neither.
-pub fn between(goal: Goal, noise: Noise, from: &Tally, to: &Tally) -> Option<Estimate> {
-    let level = from.mean()?;
-    (to.n() > 0).then(|| estimate(goal, noise, from, level, to))
-}
-
 fn estimate(goal: Goal, noise: Noise, champion: &Tally, level: f64, tally: &Tally) -> Estimate {
     let gain = goal.gain(level, tally.mean().unwrap_or(level));
     let half = match noise {
@@ -133,18 +127,6 @@ fn spread(a: u32, b: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const NOISY: Noise = Noise::Noisy { sd: 0.01, degrees: 10 };
-
-    #[test]
-    fn a_gain_between_two_levels_has_the_uncertainty_of_both() {
-        let (from, to) = (Tally::of([1.0, 1.0, 1.0]), Tally::of([0.8, 0.8]));
-        let found = between(Goal::Min, NOISY, &from, &to).unwrap();
-        let half = student_t(Confidence::P975, 10) * 0.01 * (1.0_f64 / 3.0 + 1.0 / 2.0).sqrt();
-        assert!((found.gain - 0.2).abs() < 1e-12 && (found.high.unwrap() - 0.2 - half).abs() < 1e-12);
-        assert_eq!(between(Goal::Min, NOISY, &from, &Tally::default()), None);
-        assert_eq!(between(Goal::Min, Noise::Unknown, &from, &to).unwrap().low, None);
-    }
 
     #[test]
     fn a_metric_equal_twice_is_not_yet_deterministic() {

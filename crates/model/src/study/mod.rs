@@ -6,6 +6,7 @@ mod end;
 mod experiment;
 mod guards;
 mod judging;
+mod moves;
 mod need;
 mod review;
 mod row;

@@ -6,7 +6,7 @@ use super::experiment::{Experiment, Trial};
 use super::guards::{GuardRun, GuardTally, Guarding};
 use super::judging::Judging;
 use super::row::{Running, SegmentRow};
-use crate::event::{Event, Judged, Loss, Proposed, Purpose, Retracted, RunFacts, SegmentFacts, StopReason, What};
+use crate::event::{Event, Judged, Loss, Proposed, Purpose, RunFacts, SegmentFacts, StopReason, What};
 use crate::id::{ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
 use crate::judge::Noise;
 use crate::measure::Measurement;
@@ -38,16 +38,16 @@ pub struct State {
     pub(super) past: Vec<SegmentRow>,
     /// The experiments judged since rows were last taken; then they are forgotten.
     pub(super) leaving: BTreeMap<ExperimentId, Experiment>,
-    contents: HashMap<ContentId, ExperimentId>,
+    pub(super) contents: HashMap<ContentId, ExperimentId>,
     /// The same by what the surface is, layout and comments aside.
-    forms: HashMap<ContentId, ExperimentId>,
+    pub(super) forms: HashMap<ContentId, ExperimentId>,
     pub(super) running: BTreeMap<TrialId, (Running, (Slot, Seed))>,
     pub(super) guarding: BTreeMap<(ExperimentId, u32), Guarding>,
     /// Every command that ran as a guard, and how it fared.
     pub(super) guards: BTreeMap<String, GuardTally>,
     pub(super) tried: BTreeMap<ExperimentId, Tried>,
     /// Repeats of a candidate that differed while the metric looked deterministic.
-    scattered: Option<Tally>,
+    pub(super) scattered: Option<Tally>,
     pub(super) judging: Judging,
     /// How long trials of this segment took in all, and how many they were.
     pub(super) trial_time: (Millis, u64),
@@ -568,53 +568,6 @@ impl State {
                 self.leaving.insert(*id, experiment);
             }
         }
-    }
-
-    fn restack(&mut self, proposed: &Proposed) {
-        let id = proposed.experiment;
-        self.contents.entry(proposed.content.clone()).or_insert(id);
-        self.forms.extend(proposed.form.clone().filter(|form| !self.forms.contains_key(form)).map(|form| (form, id)));
-        self.with_open(id, |open| {
-            open.fresh_from = open.trials.len();
-            open.parent = Some(proposed.parent.clone());
-            open.commit = Some(proposed.commit.clone());
-            open.commit_time = proposed.commit_time;
-            open.content = Some(proposed.content.clone());
-            open.surface = proposed.surface.clone();
-            (open.form, open.tokens) = (proposed.form.clone(), proposed.tokens);
-            // What passed was another tree.
-            open.guards.clear();
-        });
-        if let Some(mind) = self.judging.mind.as_mut().filter(|mind| mind.knows(id)) {
-            mind.restack(id);
-        }
-    }
-
-    /// A keep is taken back: the champion before it has its place again, once the branch says so.
-    fn retract(&mut self, retracted: &Retracted) {
-        let Some(experiment) = self.standing.get_mut(&retracted.experiment) else { return };
-        experiment.verdict = Some((Verdict::Retracted, retracted.reason.clone()));
-        experiment.estimate = Some(retracted.estimate);
-        self.counts.kept = self.counts.kept.saturating_sub(1);
-        self.counts.not_better += 1;
-        if let Some(tried) = self.tried.get_mut(&retracted.experiment) {
-            tried.outcome = Some(Outcome::NotBetter);
-        }
-        (self.unadvanced, self.retreating) = (self.judging.before, Some(retracted.experiment));
-        self.touched.insert(retracted.experiment);
-    }
-
-    /// What was tried under doubt may be tried again.
-    pub(super) fn may_come_again(&mut self, again: &super::Again) {
-        self.contents.remove(&again.content);
-        self.forms.retain(|_, known| *known != again.experiment);
-    }
-
-    /// Two scores that scatter as those of a candidate did, while the champion's were all the same.
-    pub(super) fn scattered_scores(&self) -> Vec<f64> {
-        let Some(tally) = self.scattered else { return Vec::new() };
-        let half = (tally.squares() / f64::from(tally.degrees().max(1)) / 2.0).sqrt();
-        tally.mean().map(|mean| vec![mean - half, mean + half]).unwrap_or_default()
     }
 
     /// What broke together with the champion keeps its verdict, but may be tried again.

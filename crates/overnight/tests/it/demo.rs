@@ -60,7 +60,7 @@ impl Demo {
         let verdicts: Vec<_> = found.iter().map(|(name, (verdict, _))| (name.as_str(), verdict.as_str())).collect();
         assert_eq!(verdicts, wanted, "{whose} on {tier}\n{}", self.screen);
         let kept = self.rows().iter().filter(|row| row["verdict"] == "kept").count();
-        let luck = format!(" · held and kept: {kept}");
+        let luck = format!(" · kept: {kept}");
         let said = [
             "it said 0, the scorer measured 8",
             "the child it had started is gone too",

@@ -42,9 +42,7 @@ pub(crate) fn screen(
         lines.push(format!("so far     {}", term::counts(summary)));
     }
     let [beat, again, kept] = luck.counts();
-    lines.push(format!(
-        "luck       first runs that beat the champion: {beat} · run again: {again} · held and kept: {kept}"
-    ));
+    lines.push(format!("luck       first runs that beat the champion: {beat} · run again: {again} · kept: {kept}"));
     lines.extend(villain_lines(state, folder, &rows, not_run));
     if let Some(summary) = &ended.summary {
         lines.push(night::trust_of(summary));
