@@ -1,8 +1,10 @@
 //! The tuner: an agent without a model, which changes numbers and nothing else.
 
+pub mod ask;
 mod literal;
 pub(crate) mod random;
 mod search;
+pub mod space;
 #[cfg(test)]
 mod tests;
 
