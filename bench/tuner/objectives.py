@@ -1,7 +1,12 @@
 """All objectives by name."""
 
+import demo
+import learning
 import surrogate
 import synthetic
+import systems
+
+GROUPS = {"synthetic": (synthetic, surrogate), "real": (learning, systems, demo)}
 
 
 def names():
@@ -14,4 +19,8 @@ def make(name, seed):
 
 
 def makers():
-    return {**synthetic.problems(), **surrogate.problems()}
+    return {name: make for modules in GROUPS.values() for module in modules for name, make in module.problems().items()}
+
+
+def group(wanted):
+    return next(group for group, modules in GROUPS.items() for module in modules if wanted in module.problems())
