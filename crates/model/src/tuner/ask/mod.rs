@@ -10,6 +10,7 @@ mod gauss;
 mod joint;
 mod matrix;
 mod sweep;
+mod why;
 
 use super::random::Random;
 use super::space::{Domain, Point};
