@@ -44,7 +44,9 @@ pub(super) fn next(
     let Some(process) = Process::new(&sample, shape) else { return wild(space, here, random, known) };
     let feasible = Feasible::of(&seen, &middle);
     let feasible = feasible.as_ref().and_then(Feasible::process);
-    let search = Search { space, seen: &seen, feasible: feasible.as_ref(), process: &process, sample: &sample, warp };
+    let caution = feasible::caution(told);
+    let search =
+        Search { space, seen: &seen, caution, feasible: feasible.as_ref(), process: &process, sample: &sample, warp };
     search.next(here, told, random, known).or_else(|| wild(space, here, random, known))
 }
 
@@ -131,6 +133,8 @@ struct Search<'a> {
     space: &'a [Domain],
     seen: &'a Seen<'a>,
     feasible: Option<&'a Process<'a>>,
+    /// How much the chance of a failure weighs.
+    caution: f64,
     process: &'a Process<'a>,
     sample: &'a Sample,
     warp: Warp,
@@ -171,7 +175,7 @@ impl Search<'_> {
             let (mean, sd) = self.process.predict(&row);
             let worth = log_improvement((bar - mean) / sd)
                 + sd.ln()
-                + feasible::chance(self.feasible, &row).max(1e-9).ln() * 1.5;
+                + feasible::chance(self.feasible, &row).max(1e-9).ln() * self.caution;
             Weighed { point, worth, mean, sd }
         };
         let mut found: Vec<Weighed> = Vec::with_capacity(CANDIDATES);
