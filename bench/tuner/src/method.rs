@@ -1,0 +1,56 @@
+//! A search that is asked and told, and the tuner's as one of them.
+
+use std::error::Error;
+
+use overnight_model::tuner::ask::{self, Result as Outcome, Told};
+use overnight_model::tuner::space::{Point, Space};
+
+pub trait Method {
+    fn tell(&mut self, point: Point, value: Option<f64>, error: f64) -> Result<(), Box<dyn Error>>;
+
+    /// The next point and its reason; no point where nothing new is left.
+    fn ask(&mut self) -> Result<(Option<Point>, String), Box<dyn Error>>;
+
+    /// What this search would hand over now.
+    fn best(&self) -> Option<Point>;
+}
+
+/// The search of the tuner. What the champion is, is what `best` says: in a study the judge decides that.
+pub struct Ours {
+    space: Space,
+    start: Point,
+    told: Vec<Told>,
+    seed: u64,
+}
+
+impl Ours {
+    pub fn new(space: Space, start: Point, seed: u64) -> Ours {
+        Ours { space, start, told: Vec::new(), seed }
+    }
+}
+
+impl Method for Ours {
+    fn tell(&mut self, point: Point, value: Option<f64>, error: f64) -> Result<(), Box<dyn Error>> {
+        let result = match value {
+            Some(value) => Outcome::Value { value, error },
+            None => Outcome::Failed,
+        };
+        self.told.push(Told { point, result });
+        Ok(())
+    }
+
+    fn ask(&mut self) -> Result<(Option<Point>, String), Box<dyn Error>> {
+        let here = self.best().unwrap_or_else(|| self.start.clone());
+        let told = &self.told;
+        // A study does not measure what it has measured: the same program is not tried twice.
+        let mut known = |point: &Point| told.iter().any(|told| told.point == *point);
+        Ok(match ask::ask(&self.space, &here, told, self.seed, &mut known) {
+            Some(asked) => (Some(asked.point), asked.why),
+            None => (None, String::new()),
+        })
+    }
+
+    fn best(&self) -> Option<Point> {
+        ask::best(&self.space, &self.told)
+    }
+}
