@@ -19,6 +19,7 @@ pub mod rehearse;
 pub mod review;
 pub mod sandbox;
 pub mod source;
+pub mod tune;
 pub mod verify;
 pub mod worker;
 pub mod workspace;

@@ -1,14 +1,10 @@
 //! Asking an agent: what it is told, and the one that answers at once.
 
-use std::collections::HashMap;
-
 use overnight_model::brief::{Brief, Open, Past, Standing};
-use overnight_model::event::AttemptFailure;
 use overnight_model::judge::Noise;
-use overnight_model::proposal::{self, Contents};
 use overnight_model::spec::AgentKind;
 use overnight_model::study::{Experiment, Row};
-use overnight_model::{CommitId, ExperimentId, Millis, Verdict, tuner};
+use overnight_model::{CommitId, ExperimentId, Verdict};
 
 use super::{Action, Arrival, Dispatch, Fault, Machine};
 
@@ -17,64 +13,11 @@ impl<M: Machine> Dispatch<M> {
         let champion = self.study.state().champion.unwrap_or(self.study.state().baseline());
         let contents = self.contents_of(champion)?;
         match &self.study.spec().agent.kind {
-            AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, contents, arrived))),
+            AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, &contents, arrived)?)),
             AgentKind::Command(_) => {
                 let brief = self.brief(experiment);
                 self.machine.act(Action::Ask { experiment, brief, contents })?;
                 Ok(None)
-            }
-        }
-    }
-
-    /// The tuner is a pure function of the champion and of what was tried: it answers at once.
-    fn ask_tuner(&self, experiment: ExperimentId, champion: Contents, arrived: &[Arrival]) -> Arrival {
-        let state = self.study.state();
-        // It sees the part of each file that may change, and nothing that is not text.
-        let mut ranges = HashMap::new();
-        let mut files = Vec::new();
-        for (file, (path, bytes)) in self.study.spec().surface.files.iter().zip(&champion.0) {
-            let range = proposal::editable(&file.part, bytes);
-            let text = range.clone().and_then(|range| String::from_utf8(bytes[range].to_vec()).ok());
-            if let (Some(range), Some(text)) = (range, text) {
-                ranges.insert(path.clone(), range);
-                files.push((path.clone(), text));
-            }
-        }
-        let with = |changed: &[(String, String)]| {
-            let mut contents = champion.clone();
-            for (path, text) in changed {
-                if let (Some(range), Some((_, bytes))) =
-                    (ranges.get(path), contents.0.iter_mut().find(|(name, _)| name == path))
-                {
-                    bytes.splice(range.clone(), text.bytes());
-                }
-            }
-            contents
-        };
-        // Ideas of this very turn are not in the state yet, and two slots must not get the same one.
-        let (mut history, mut given) = (state.tuned(), Vec::new());
-        for arrival in arrived {
-            if let Arrival::Proposal { contents, edits, .. } = arrival {
-                history.push(tuner::Tried { edits: edits.clone(), outcome: None });
-                given.push(contents.id());
-            }
-        }
-        let mut known = |changed: &[(String, String)]| {
-            let id = with(changed).id();
-            state.tried(&id).is_some() || given.contains(&id)
-        };
-        match tuner::propose(&files, &history, state.seed ^ experiment.0, &mut known) {
-            Some(idea) => Arrival::Proposal {
-                experiment,
-                contents: with(&idea.files),
-                description: idea.description,
-                edits: idea.edits,
-                took: Millis(0),
-                output: None,
-            },
-            None => {
-                let what = "the tuner finds nothing left to try in the surface".to_owned();
-                Arrival::AttemptFailed { experiment, failure: AttemptFailure::Exhausted { what }, output: None }
             }
         }
     }

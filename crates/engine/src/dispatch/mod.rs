@@ -5,6 +5,7 @@ mod machine;
 mod message;
 mod offer;
 mod restack;
+mod tune;
 
 pub use machine::{Action, Arrival, Captured, Fault, Keep, Machine, Stakes};
 pub use message::{kept_message, proposal_message, retreat_message};
@@ -21,6 +22,7 @@ use overnight_model::{BlobId, CommitId, Event, ExperimentId, Millis, State, Step
 use crate::ledger::{Ledger, Turn};
 use crate::plans;
 use crate::source;
+use crate::tune::Memory;
 use crate::workspace::CommitPlan;
 
 /// How many past verdicts an agent is told about.
@@ -35,6 +37,8 @@ pub struct Dispatch<M> {
     ledger: Ledger,
     machine: M,
     recent: VecDeque<Row>,
+    /// What the tuner knows of commits that stand.
+    tuned: Memory,
     /// Proposals that nobody was asked for, waiting for their turn.
     offers: VecDeque<Offer>,
     /// Commits that are in the ledger and still have to reach the store.
@@ -74,7 +78,15 @@ struct Draft {
 impl<M: Machine> Dispatch<M> {
     pub fn new(study: Study, ledger: Ledger, machine: M) -> Result<Dispatch<M>, Fault> {
         let recent = ledger.reader().last_rows(RECENT)?.into();
-        Ok(Dispatch { study, ledger, machine, recent, offers: VecDeque::new(), unwritten: Vec::new() })
+        Ok(Dispatch {
+            study,
+            ledger,
+            machine,
+            recent,
+            tuned: Memory::default(),
+            offers: VecDeque::new(),
+            unwritten: Vec::new(),
+        })
     }
 
     pub fn study(&self) -> &Study {
@@ -369,6 +381,8 @@ impl<M: Machine> Dispatch<M> {
             empty if empty.is_empty() => "(no description)".to_owned(),
             line => line,
         };
+        // Who asked nobody for values may have changed nothing else.
+        let edits = if edits.is_empty() { self.edits_between(&original, &contents) } else { edits };
         let original = (original, tokens_before);
         let made = Made { experiment, agent, parent, description, contents, original, edits };
         let proposed = Proposed { took, output, ..self.make(draft, now, made)? };

@@ -12,6 +12,7 @@ mod digest;
 mod language;
 mod literals;
 mod reseed;
+mod tunable;
 mod walk;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use language::Language;
 pub use literals::literals;
 pub use reseed::reseeds;
 pub use tree_sitter::{Node, Tree};
+pub use tunable::Tunable;
 
 /// What a file says, without how it is laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]

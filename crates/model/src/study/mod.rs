@@ -13,6 +13,7 @@ mod row;
 mod ruling;
 mod state;
 mod step;
+mod tuning;
 
 pub use experiment::{Experiment, Trial};
 pub use guards::{FlakyGuard, GuardRun};

@@ -3,7 +3,7 @@
 use super::judging::Again;
 use super::state::State;
 use crate::event::{Proposed, Retracted};
-use crate::tuner::Outcome;
+use crate::tuner::Came;
 use crate::verdict::Verdict;
 
 impl State {
@@ -23,6 +23,9 @@ impl State {
             // What passed was another tree.
             open.guards.clear();
         });
+        if let Some(parent) = self.standing_at(&proposed.parent) {
+            self.tuning.restack(id, parent);
+        }
         if let Some(mind) = self.judging.mind.as_mut().filter(|mind| mind.knows(id)) {
             mind.restack(id);
         }
@@ -35,9 +38,8 @@ impl State {
         experiment.estimate = Some(retracted.estimate);
         self.counts.kept = self.counts.kept.saturating_sub(1);
         self.counts.not_better += 1;
-        if let Some(tried) = self.tried.get_mut(&retracted.experiment) {
-            tried.outcome = Some(Outcome::NotBetter);
-        }
+        let error = retracted.estimate.low.map_or(0.0, |low| (retracted.estimate.gain - low) / 2.0);
+        self.tuning.end(retracted.experiment, Some(Came::Gain { gain: retracted.estimate.gain, error }));
         (self.unadvanced, self.retreating) = (self.judging.before, Some(retracted.experiment));
         self.touched.insert(retracted.experiment);
     }

@@ -4,8 +4,7 @@ use super::experiment::Experiment;
 use super::state::{SinceKeep, State};
 use crate::event::Reviewed;
 use crate::id::ExperimentId;
-use crate::tuner::Outcome;
-use crate::verdict::{Group, Reason, Verdict};
+use crate::verdict::{Reason, Verdict};
 
 /// Why a suspect cannot be kept as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,9 +82,6 @@ impl State {
             counts.refused = counts.refused.saturating_sub(1);
             counts.kept += u64::from(*verdict == Verdict::Kept);
             counts.not_better += u64::from(*verdict != Verdict::Kept);
-        }
-        if let Some(tried) = self.tried.get_mut(id) {
-            tried.outcome = Some(if verdict.group() == Group::Kept { Outcome::Kept } else { Outcome::NotBetter });
         }
         self.touched.insert(*id);
         self.aside = true;

@@ -6,13 +6,13 @@ use super::experiment::{Experiment, Trial};
 use super::guards::{GuardRun, GuardTally, Guarding};
 use super::judging::Judging;
 use super::row::{Running, SegmentRow};
+use super::tuning::Tuning;
 use crate::event::{Event, Judged, Loss, Proposed, Purpose, RunFacts, SegmentFacts, StopReason, What};
-use crate::id::{ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
+use crate::id::{CommitId, ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
 use crate::judge::Noise;
 use crate::measure::Measurement;
 use crate::spec::Tier;
 use crate::stats::Tally;
-use crate::tuner::{Outcome, Tried};
 use crate::units::{Millis, Timestamp};
 use crate::verdict::{Group, Reason, Verdict};
 
@@ -45,7 +45,7 @@ pub struct State {
     pub(super) guarding: BTreeMap<(ExperimentId, u32), Guarding>,
     /// Every command that ran as a guard, and how it fared.
     pub(super) guards: BTreeMap<String, GuardTally>,
-    pub(super) tried: BTreeMap<ExperimentId, Tried>,
+    pub(super) tuning: Tuning,
     /// Repeats of a candidate that differed while the metric looked deterministic.
     pub(super) scattered: Option<Tally>,
     pub(super) judging: Judging,
@@ -303,6 +303,11 @@ impl State {
         self.standing.get(&self.champion?)
     }
 
+    /// The experiment that is, or was, this commit, among those that stand.
+    pub(super) fn standing_at(&self, commit: &CommitId) -> Option<ExperimentId> {
+        self.standing.values().find(|standing| standing.is(commit)).map(|standing| standing.id)
+    }
+
     /// The experiment that tried exactly this surface before, if any did and its result still counts.
     pub fn tried(&self, content: &ContentId) -> Option<ExperimentId> {
         self.contents.get(content).copied()
@@ -311,11 +316,6 @@ impl State {
     /// The experiment that tried the same surface before, layout and comments aside, if any did and its result counts.
     pub fn tried_form(&self, form: &ContentId) -> Option<ExperimentId> {
         self.forms.get(form).copied()
-    }
-
-    /// What the tuner tried so far, oldest first.
-    pub fn tuned(&self) -> Vec<Tried> {
-        self.tried.values().cloned().collect()
     }
 
     /// What repeats of standing commits say about the noise.
@@ -402,7 +402,7 @@ impl State {
         // What was learned under another evaluation says nothing here: it may be tried again.
         self.contents.clear();
         self.forms.clear();
-        self.tried.clear();
+        self.tuning = Tuning::default();
         self.scattered = None;
         self.judging = Judging::default();
         self.trial_time = (Millis(0), 0);
@@ -484,8 +484,8 @@ impl State {
         open.form = proposed.form.clone();
         (open.tokens, open.reseeds) = (proposed.tokens, proposed.reseeds);
         open.edits = proposed.edits.clone();
-        if !proposed.edits.is_empty() {
-            self.tried.insert(id, Tried { edits: proposed.edits.clone(), outcome: None });
+        if let Some(parent) = self.standing_at(&proposed.parent) {
+            self.tuning.propose(id, parent, &proposed.edits);
         }
         self.contents.entry(proposed.content.clone()).or_insert(id);
         self.judging.again.retain(|again| again.content != proposed.content);
@@ -498,6 +498,7 @@ impl State {
     fn judge(&mut self, judged: &Judged, at: Timestamp) {
         let Judged { experiment: id, verdict, reason, metric, estimate, .. } = judged;
         let Some(mut experiment) = self.open.remove(id) else { return };
+        self.tuning.end(*id, self.came(&experiment, *verdict));
         self.let_go(&experiment, *verdict);
         experiment.verdict = Some((*verdict, reason.clone()));
         experiment.judged_metric = *metric;
@@ -529,17 +530,6 @@ impl State {
             && let Some(run) = &mut self.run
         {
             run.exhausted = Some(what.clone());
-        }
-        if let Some(tried) = self.tried.get_mut(id) {
-            tried.outcome = match verdict.group() {
-                Group::Kept => Some(Outcome::Kept),
-                Group::NotBetter => Some(Outcome::NotBetter),
-                Group::Broken | Group::Refused => Some(Outcome::Failed),
-                Group::NotCounted => None,
-            };
-            if tried.outcome.is_none() {
-                self.tried.remove(id);
-            }
         }
         // Our own fault says nothing about these contents: they may be tried again.
         let forget = |known: &mut HashMap<ContentId, ExperimentId>, name: &Option<ContentId>| {
@@ -577,7 +567,7 @@ impl State {
         let broken = std::mem::take(&mut run.broken_in_a_row);
         self.contents.retain(|_, id| !broken.contains(id));
         self.forms.retain(|_, id| !broken.contains(id));
-        self.tried.retain(|id, _| !broken.contains(id));
+        self.tuning.forget(&broken);
     }
 
     fn count(&mut self, verdict: Verdict, reason: &Reason, at: Timestamp) {

@@ -1,41 +1,63 @@
-//! The tuner: an agent without a model, which changes numbers and nothing else.
+//! The tuner: an agent without a model, which changes values and nothing else.
 
 pub mod ask;
 pub mod found;
-mod literal;
+mod propose;
 pub(crate) mod random;
-mod search;
 pub mod space;
-#[cfg(test)]
-mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use literal::{Form, Literal, literals};
-pub use search::propose;
+use crate::id::ExperimentId;
 
-/// One number changed in one file.
+pub use propose::{Surface, propose, value};
+
+/// One value changed in one file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Edit {
     pub path: String,
     pub name: String,
-    pub from: f64,
-    pub to: f64,
+    pub from: Value,
+    pub to: Value,
 }
 
-/// Something that was proposed before.
+/// What a literal is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    Number(f64),
+    /// An option of a choice, as it is written.
+    Text(String),
+}
+
+/// An experiment that changed values alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tried {
-    pub edits: Vec<Edit>,
-    /// `None` while it is still being judged.
-    pub outcome: Option<Outcome>,
+    pub experiment: ExperimentId,
+    /// What it changed: a commit that stands.
+    pub parent: ExperimentId,
+    pub moves: Vec<Moved>,
+    pub came: Came,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    Kept,
-    NotBetter,
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moved {
+    pub path: String,
+    pub name: String,
+    pub to: Value,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Came {
+    /// It has no verdict yet.
+    Open,
     Failed,
+    /// Its gain over what it changed, more is better, and the standard error of that.
+    Gain {
+        gain: f64,
+        error: f64,
+    },
 }
 
 /// Says whether a whole surface, each file as path and text, was tried before.
@@ -46,7 +68,7 @@ pub type Known<'a> = dyn FnMut(&[(String, String)]) -> bool + 'a;
 pub struct Idea {
     /// The changed files only, path and new text.
     pub files: Vec<(String, String)>,
-    /// `MATRIX_LR 0.04 → 0.06`
+    /// `MATRIX_LR 0.04 → 0.06: not moved before`
     pub description: String,
     pub edits: Vec<Edit>,
 }

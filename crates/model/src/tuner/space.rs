@@ -1,7 +1,5 @@
 //! What a search moves in: for each literal, the values that it may have.
 
-use super::literal::rounded;
-
 /// The literals of a surface, in order, as a search sees them.
 pub type Space = Vec<Domain>;
 
@@ -32,6 +30,11 @@ pub enum Grain {
     Any,
     Whole,
     PowerOfTwo,
+}
+
+/// The nearest number with at most so many significant digits.
+fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
 }
 
 /// New numbers get few digits, so that people can read them.

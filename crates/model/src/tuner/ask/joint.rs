@@ -23,7 +23,7 @@ const REFINED: usize = 4;
 const REFINEMENTS: usize = 24;
 
 /// How much of what is expected of an edit may be given up for fewer changes, as a logarithm.
-const PRUNED: f64 = 0.05;
+const PRUNED: f64 = 0.3;
 
 pub(super) fn next(
     space: &[Domain],

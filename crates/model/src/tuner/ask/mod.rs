@@ -61,10 +61,10 @@ pub fn ask(
     if space.is_empty() {
         return None;
     }
-    let mut random = Random::new(seed, told.len() as u64);
-    if let Some(asked) = sweep::next(space, here, told, &mut random, known) {
+    if let Some(asked) = sweep::next(space, here, told, known) {
         return Some(asked);
     }
+    let mut random = Random::new(seed, told.len() as u64);
     joint::next(space, here, told, &mut random, known)
 }
 

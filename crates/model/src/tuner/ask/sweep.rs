@@ -1,41 +1,72 @@
 //! One literal at a time: what each does alone is the best explanation, and the least that a joint search must know.
 
-use super::{Asked, Told};
-use crate::tuner::random::Random;
+use super::{Asked, Result, Told};
 use crate::tuner::space::{Domain, Point};
 
 /// How far a literal is moved when it is moved for the first time, as a share of its range.
 const FIRST_STEP: f64 = 0.15;
+
+/// So few literals are moved both ways; of more, the joint search knows better which way is worth a trial.
+const BOTH_WAYS: usize = 2;
 
 /// The first literal that nobody has moved yet, moved.
 pub(super) fn next(
     space: &[Domain],
     here: &Point,
     told: &[Told],
-    random: &mut Random,
     known: &mut dyn FnMut(&Point) -> bool,
 ) -> Option<Asked> {
     for at in 0..space.len() {
-        if told.iter().any(|told| told.point[at] != here[at]) {
-            continue;
-        }
-        for value in first_values(&space[at], here[at], random) {
+        let mut moved = told.iter().filter(|told| told.point[at] != here[at]);
+        let (first, second) = (moved.next(), moved.next());
+        let way = match (first, second) {
+            (None, _) => Way::First,
+            // What is better is where we are: it was worse, or it is not known yet.
+            (Some(first), None) if space.len() <= BOTH_WAYS && is_alone(first, here, at) => Way::Other(first),
+            _ => continue,
+        };
+        for value in values(&space[at], here[at], &way, at) {
             let mut point = here.clone();
             point[at] = value;
             if !known(&point) {
-                return Some(Asked { point, why: "not moved before".to_owned() });
+                return Some(Asked { point, why: way.to_string() });
             }
         }
     }
     None
 }
 
-/// Where a literal may go first, the better guess first.
-fn first_values(domain: &Domain, from: f64, random: &mut Random) -> Vec<f64> {
+enum Way<'a> {
+    First,
+    /// This one went the other way.
+    Other(&'a Told),
+}
+
+impl std::fmt::Display for Way<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Way::First => "not moved before",
+            Way::Other(Told { result: Result::Pending, .. }) => "both ways at once",
+            Way::Other(Told { result: Result::Failed, .. }) => "the other way failed",
+            Way::Other(Told { result: Result::Value { .. }, .. }) => "the other way was not better",
+        })
+    }
+}
+
+fn is_alone(told: &Told, here: &Point, at: usize) -> bool {
+    (0..here.len()).all(|other| other == at || told.point[other] == here[other])
+}
+
+/// Where a literal may go, the better guess first.
+fn values(domain: &Domain, from: f64, way: &Way<'_>, at: usize) -> Vec<f64> {
     match domain {
         Domain::Number { .. } => {
-            let by = if random.unit() < 0.5 { FIRST_STEP } else { -FIRST_STEP };
-            [by, -by].into_iter().filter_map(|by| domain.step(from, by)).collect()
+            let ways = match way {
+                Way::First => vec![FIRST_STEP, -FIRST_STEP],
+                Way::Other(told) if told.point[at] > from => vec![-FIRST_STEP],
+                Way::Other(_) => vec![FIRST_STEP],
+            };
+            ways.into_iter().filter_map(|by| domain.step(from, by)).collect()
         }
         Domain::Choice { options } => (1..*options).map(|by| ((from as usize + by) % options) as f64).collect(),
     }

@@ -6,7 +6,6 @@ use overnight_engine::load::Site;
 use overnight_engine::lock::Lock;
 use overnight_engine::rehearse::Subject;
 use overnight_model::spec::{AgentKind, Tier};
-use overnight_model::tuner;
 
 use super::report::{Finding, Level};
 use super::study::{Sequence, Step};
@@ -143,7 +142,7 @@ fn numbers_to_tune(subject: &Subject) -> usize {
     let count = |file: &overnight_model::spec::SurfaceFile| {
         let bytes = subject.surface.get(&file.path)?;
         let range = overnight_model::proposal::editable(&file.part, bytes)?;
-        Some(tuner::literals(&String::from_utf8_lossy(&bytes[range])).len())
+        Some(overnight_engine::source::literals(&file.path, &String::from_utf8_lossy(&bytes[range])).literals.len())
     };
     files.iter().filter_map(count).sum()
 }

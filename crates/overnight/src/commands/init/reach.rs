@@ -102,7 +102,7 @@ fn only_passes_on(look: &Look, path: &str) -> bool {
         // A short program that does the work itself is what it is all about.
         let is_in_package = look.has(&join(folder_of(path), "__init__.py").unwrap_or_default());
         let works = text.lines().map(str::trim).any(|line| line.starts_with("for ") || line.starts_with("while "));
-        let has_numbers = few == FEW_LINES && !overnight_model::tuner::literals(&text).is_empty();
+        let has_numbers = few == FEW_LINES && !overnight_engine::source::literals(path, &text).literals.is_empty();
         let passes = is_in_package && !works && !has_numbers && own_lines(&text) <= few;
         return passes && !uses(look, path).is_empty();
     }

@@ -1,0 +1,70 @@
+//! Asking the tuner: it is a pure function of the champion and of what was tried, and answers at once.
+
+use overnight_model::event::AttemptFailure;
+use overnight_model::proposal::Contents;
+use overnight_model::tuner::ask::{self, Told};
+use overnight_model::tuner::{self, Edit, Moved};
+use overnight_model::{ExperimentId, Millis};
+
+use super::{Arrival, Dispatch, Fault, Machine};
+use crate::source::Tunable;
+use crate::tune::{Memory, moved};
+
+impl<M: Machine> Dispatch<M> {
+    pub(super) fn ask_tuner(
+        &mut self,
+        experiment: ExperimentId,
+        champion: &Contents,
+        arrived: &[Arrival],
+    ) -> Result<Arrival, Fault> {
+        let tunable = Tunable::of(&self.study.spec().surface, champion);
+        let mut told = self.told(&tunable)?;
+        // Ideas of this very turn are not in the state yet, and two slots must not get the same one.
+        let (surface, mut given) = (tunable.surface(), Vec::new());
+        for arrival in arrived {
+            if let Arrival::Proposal { contents, edits, .. } = arrival {
+                let moves: Vec<Moved> = edits.iter().map(moved_to).collect();
+                let point = moved(&surface, surface.here(), &moves);
+                told.extend(point.map(|point| Told { point, result: ask::Result::Pending }));
+                given.push(contents.id());
+            }
+        }
+        let state = self.study.state();
+        let mut known = |files: &[(String, String)]| {
+            let id = tunable.with(champion, files).id();
+            state.tried(&id).is_some() || given.contains(&id)
+        };
+        Ok(match tuner::propose(&surface, &told, state.seed ^ experiment.0, &mut known) {
+            Some(idea) => Arrival::Proposal {
+                experiment,
+                contents: tunable.with(champion, &idea.files),
+                description: idea.description,
+                edits: idea.edits,
+                took: Millis(0),
+                output: None,
+            },
+            None => {
+                let what = "the tuner finds nothing left to try in the surface".to_owned();
+                Arrival::AttemptFailed { experiment, failure: AttemptFailure::Exhausted { what }, output: None }
+            }
+        })
+    }
+
+    /// The edits of a proposal that changed values alone: the tuner learns from those of others too.
+    pub(super) fn edits_between(&self, before: &Contents, after: &Contents) -> Vec<Edit> {
+        let surface = &self.study.spec().surface;
+        Tunable::of(surface, before).edits_to(&Tunable::of(surface, after)).unwrap_or_default()
+    }
+
+    fn told(&mut self, tunable: &Tunable) -> Result<Vec<Told>, Fault> {
+        let mut memory: Memory = std::mem::take(&mut self.tuned);
+        let spec = self.study.spec();
+        let told = memory.told(self.study.state(), &spec.surface, tunable, |id| self.contents_of(id));
+        self.tuned = memory;
+        told
+    }
+}
+
+fn moved_to(edit: &Edit) -> Moved {
+    Moved { path: edit.path.clone(), name: edit.name.clone(), to: edit.to.clone() }
+}
