@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use overnight_model::proposal::Contents;
 use overnight_model::study::State;
 use overnight_model::tuner::ask::{Result as Outcome, Told};
+use overnight_model::tuner::report::Report;
 use overnight_model::tuner::{Came, Moved, Surface, Value, value};
 use overnight_model::{ExperimentId, spec};
 
+use crate::ledger::{LedgerError, Reader};
 use crate::source::Tunable;
 
 /// The values of commits that stand: a commit has what it has, so that each is read once.
@@ -57,6 +59,22 @@ impl Memory {
         }
         Ok(told)
     }
+}
+
+/// What the search knows of the champion's literals, out of a ledger; `None` where there is no champion yet.
+pub fn report(reader: &Reader, surface: &spec::Surface) -> Result<Option<(ExperimentId, Report)>, LedgerError> {
+    let state = reader.state()?;
+    let read = |id: ExperimentId| {
+        let mut files = Vec::new();
+        for file in state.find(id).map(|found| found.surface.as_slice()).unwrap_or_default() {
+            files.push((file.path.clone(), reader.blob(&file.blob)?.unwrap_or_default()));
+        }
+        Ok::<_, LedgerError>(Contents(files))
+    };
+    let Some(champion) = state.champion else { return Ok(None) };
+    let tunable = Tunable::of(surface, &read(champion)?);
+    let told = Memory::default().told(&state, surface, &tunable, read)?;
+    Ok(Some((champion, Report::of(&tunable.surface(), &told))))
 }
 
 fn named(tunable: &Tunable) -> HashMap<(String, String), Value> {

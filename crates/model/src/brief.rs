@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::id::{CommitId, ExperimentId};
 use crate::study::Row;
+use crate::tuner::report::Report;
 use crate::units::{Goal, Score};
 use crate::verdict::{Reason, Verdict};
 
@@ -35,6 +36,10 @@ pub struct Brief {
     pub redo: Vec<Open>,
     /// What is proposed and has no verdict yet: proposing it again would be a duplicate.
     pub open: Vec<Open>,
+    /// What is known of the values of literals, whoever tried them: what each does, the best and the latest points. Absent
+    /// where no values were tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<Report>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -232,7 +232,7 @@ pub(crate) struct Log {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Show {
-    /// The number of an experiment, `champion` or `baseline`
+    /// The number of an experiment, `champion` or `baseline`; or `literals`: what each value does to the metric
     #[arg(value_name = "N")]
     pub(crate) what: String,
     /// Print one JSON object

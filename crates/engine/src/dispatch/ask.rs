@@ -4,6 +4,7 @@ use overnight_model::brief::{Brief, Open, Past, Standing};
 use overnight_model::judge::Noise;
 use overnight_model::spec::AgentKind;
 use overnight_model::study::{Experiment, Row};
+use overnight_model::tuner::report::Report;
 use overnight_model::{CommitId, ExperimentId, Verdict};
 
 use super::{Action, Arrival, Dispatch, Fault, Machine};
@@ -15,14 +16,15 @@ impl<M: Machine> Dispatch<M> {
         match &self.study.spec().agent.kind {
             AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, &contents, arrived)?)),
             AgentKind::Command(_) => {
-                let brief = self.brief(experiment);
+                let tuning = self.tuning(&contents)?;
+                let brief = self.brief(experiment, tuning);
                 self.machine.act(Action::Ask { experiment, brief, contents })?;
                 Ok(None)
             }
         }
     }
 
-    fn brief(&self, experiment: ExperimentId) -> Brief {
+    fn brief(&self, experiment: ExperimentId, tuning: Option<Report>) -> Brief {
         let (spec, state) = (self.study.spec(), self.study.state());
         let standing = |found: Option<&Experiment>| Standing {
             experiment: found.map_or(ExperimentId::BASELINE, |found| found.id),
@@ -69,6 +71,7 @@ impl<M: Machine> Dispatch<M> {
                 .filter(|open| open.id != state.baseline() && open.content.is_some())
                 .map(under_way)
                 .collect(),
+            tuning,
         }
     }
 }

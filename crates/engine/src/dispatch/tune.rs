@@ -3,6 +3,7 @@
 use overnight_model::event::AttemptFailure;
 use overnight_model::proposal::Contents;
 use overnight_model::tuner::ask::{self, Told};
+use overnight_model::tuner::report::Report;
 use overnight_model::tuner::{self, Edit, Moved};
 use overnight_model::{ExperimentId, Millis};
 
@@ -48,6 +49,16 @@ impl<M: Machine> Dispatch<M> {
                 Arrival::AttemptFailed { experiment, failure: AttemptFailure::Exhausted { what }, output: None }
             }
         })
+    }
+
+    /// What the search knows, for another agent.
+    pub(super) fn tuning(&mut self, champion: &Contents) -> Result<Option<Report>, Fault> {
+        if self.study.state().tuned().next().is_none() {
+            return Ok(None);
+        }
+        let tunable = Tunable::of(&self.study.spec().surface, champion);
+        let told = self.told(&tunable)?;
+        Ok(Some(Report::of(&tunable.surface(), &told)))
     }
 
     /// The edits of a proposal that changed values alone: the tuner learns from those of others too.

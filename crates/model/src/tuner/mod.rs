@@ -4,6 +4,7 @@ pub mod ask;
 pub mod found;
 mod propose;
 pub(crate) mod random;
+pub mod report;
 pub mod space;
 
 use serde::{Deserialize, Serialize};

@@ -12,6 +12,7 @@ use serde_json::json;
 
 mod guards;
 mod judged;
+mod literals;
 mod origin;
 
 use self::judged::Case;
@@ -27,6 +28,9 @@ const LINE_LIMIT: usize = 240;
 
 pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     let (site, reader) = super::ledger(place)?;
+    if args.what == "literals" {
+        return literals::show(site, &reader, args.json);
+    }
     let id = which(&reader, &args.what)?;
     let row = reader
         .row(id)?
@@ -91,7 +95,8 @@ fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {
             Ok(level.map_or(ExperimentId::BASELINE, |level| level.experiment))
         }
         number => number.parse().map(ExperimentId).map_err(|_| {
-            CliError::usage(format!("`{number}` is not an experiment")).hint("use a number, `champion` or `baseline`")
+            CliError::usage(format!("`{number}` is not an experiment"))
+                .hint("use a number, `champion`, `baseline` or `literals`")
         }),
     }
 }

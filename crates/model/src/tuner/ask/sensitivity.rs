@@ -25,9 +25,9 @@ pub struct Felt {
 /// The points of a curve; of a choice, its options.
 const STEPS: usize = 9;
 
-/// More points would take seconds, and draw the same curve.
-const POINTS: usize = 200;
-const FIT_STEPS: usize = 60;
+/// More points take longer, and draw the same curve.
+const POINTS: usize = 100;
+const FIT_STEPS: usize = 30;
 
 impl Profile {
     /// The difference that the literal makes: between the best and the worst of its curve.

@@ -4,8 +4,8 @@ use super::frame::Seen;
 use super::{Result, Told};
 use crate::tuner::space::Point;
 
-/// Two displacements at most so far apart are one direction: the cosine of 60 degrees.
-const SAME_WAY: f64 = 0.5;
+/// Two displacements at most so far apart are one direction: the cosine of 37 degrees.
+const SAME_WAY: f64 = 0.8;
 
 /// How many points were tried that way from here, and how many of them were better.
 pub(super) fn tried_that_way(seen: &Seen<'_>, here: &Point, point: &Point) -> (usize, usize) {
@@ -26,9 +26,13 @@ pub(super) fn tried_that_way(seen: &Seen<'_>, here: &Point, point: &Point) -> (u
     (tried, better)
 }
 
-/// `expects a gain of 0.012 ± 0.004; 2 of 3 tried that way were better`
+/// `expected +0.012 ± 0.004; 2 of 3 tried that way were better`
 pub(super) fn joint(gain: f64, sd: f64, (tried, better): (usize, usize)) -> String {
-    let expects = format!("expects a gain of {} ± {}", short(gain), short(sd));
+    // What is expected to be worse may still be better, where little is known.
+    let expects = match gain > 0.0 {
+        true => format!("expected +{} ± {}", short(gain), short(sd)),
+        false => format!("little is known there, {} ± {}", short(gain).replace('-', "−"), short(sd)),
+    };
     let seen = match (tried, better) {
         (0, _) => "nothing was tried that way yet".to_owned(),
         (1, 0) => "the one tried that way was not better".to_owned(),
