@@ -1,7 +1,7 @@
 //! Asking the tuner: it is a pure function of the champion and of what was tried, and answers at once.
 
 use overnight_model::event::AttemptFailure;
-use overnight_model::proposal::Contents;
+use overnight_model::proposal::{Contents, breach};
 use overnight_model::tuner::ask::{self, Told};
 use overnight_model::tuner::report::Report;
 use overnight_model::tuner::{self, Edit, Moved};
@@ -30,10 +30,12 @@ impl<M: Machine> Dispatch<M> {
                 given.push(contents.id());
             }
         }
-        let state = self.study.state();
+        let (spec, state) = (self.study.spec(), self.study.state());
+        // What the rules of the surface would refuse cannot be tried either: `max_lines_changed`.
         let mut known = |files: &[(String, String)]| {
-            let id = tunable.with(champion, files).id();
-            state.tried(&id).is_some() || given.contains(&id)
+            let contents = tunable.with(champion, files);
+            let id = contents.id();
+            state.tried(&id).is_some() || given.contains(&id) || breach(&spec.surface, champion, &contents).is_some()
         };
         Ok(match tuner::propose(&surface, &told, state.seed ^ experiment.0, &mut known) {
             Some(idea) => Arrival::Proposal {

@@ -1,29 +1,22 @@
 //! The tuner: an agent without a model, which changes values and nothing else.
 
 pub mod ask;
+mod edit;
 pub mod found;
 mod propose;
 pub(crate) mod random;
 pub mod report;
 pub mod space;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::id::ExperimentId;
 
+pub use edit::Edit;
 pub use propose::{Surface, propose, value};
 
-/// One value changed in one file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Edit {
-    pub path: String,
-    pub name: String,
-    pub from: Value,
-    pub to: Value,
-}
-
 /// What a literal is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     Number(f64),

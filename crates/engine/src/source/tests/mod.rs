@@ -3,6 +3,7 @@ mod languages;
 mod literals;
 mod properties;
 mod reseeds;
+mod tunable;
 
 use overnight_model::proposal::Contents;
 
