@@ -5,7 +5,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use overnight_model::history::rfc3339;
@@ -64,7 +63,7 @@ pub struct Opened {
 
 #[derive(Debug, Error)]
 pub enum HoldoutError {
-    #[error("the holdout was opened {opened} times, and may be opened {budget} times")]
+    #[error("no opening of the holdout is left: {opened} of {budget} are spent")]
     Spent { opened: u32, budget: u32 },
     #[error("could not count an opening of the holdout in {path}")]
     Io {
@@ -131,8 +130,7 @@ impl Opened {
 
 /// The file, whole, until it is dropped.
 fn locked(path: &Path) -> io::Result<File> {
-    // Its outcomes are for the person, whoever else has an account here.
-    let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+    let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
     Ok(file)
 }
@@ -171,7 +169,7 @@ mod tests {
         first.close(&json!({ "result": "better" })).unwrap();
         assert_eq!(open(&site, 2, &json!(null)).unwrap().number, 2);
         let refused = open(&site, 2, &json!(null)).unwrap_err();
-        assert_eq!(refused.to_string(), "the holdout was opened 2 times, and may be opened 2 times");
+        assert_eq!(refused.to_string(), "no opening of the holdout is left: 2 of 2 are spent");
         assert_eq!(openings(&site).map(Openings::left), Some(0));
         let text = fs::read_to_string(site.state().join(FILE)).unwrap();
         assert_eq!(text.lines().count(), 3, "a refusal leaves nothing behind:\n{text}");

@@ -53,7 +53,8 @@ impl Exit {
             Exit::Usage => "usage or configuration; the baseline itself fails",
             Exit::Refused => {
                 "refused: the sandbox is weaker than `sandbox.min`, another engine runs the study, a file differs from \
-                 its commit, the branch was moved; of `audit`: the branch that was asked for was not made"
+                 its commit, the branch was moved; of `audit`: the branch that was asked for was not made; of `compare`: \
+                 no opening of the holdout is left"
             }
             Exit::Stopped => {
                 "stopped by a limit, by ten failed attempts in a row, because there is nothing left to try, or because \

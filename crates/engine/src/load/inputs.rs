@@ -1,7 +1,7 @@
 //! Inputs: what an evaluation needs beyond tracked files.
 
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use overnight_model::spec::{Input, Surface};
 use toml::de::DeValue;
@@ -11,6 +11,7 @@ use super::keys::nearest;
 use super::problem::Collector;
 use super::surface::list;
 use super::{Tree, Triplet, glob};
+use crate::sandbox::plain;
 
 /// Where people keep what opens other doors. A candidate that reads one could carry it off in an artifact.
 const SECRETS: [&str; 11] =
@@ -161,17 +162,7 @@ pub(super) fn resolve(written: &str, tree: &Tree<'_>) -> Option<PathBuf> {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => tree.home?.join(rest.trim_start_matches('/')),
         _ => tree.dir.join(written),
     };
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    Some(plain)
+    Some(plain(&path))
 }
 
 fn missing_hint(called: &Called, written: &str, path: &Path, tree: &Tree<'_>) -> String {

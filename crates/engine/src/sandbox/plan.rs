@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use overnight_model::spec::{self, AgentKind, Spec};
 
@@ -80,7 +80,22 @@ pub fn agent_programs(spec: &Spec, triplet_dir: &Path, checkout: &Path, home: Op
 /// Where the files of the holdout are on the host.
 pub fn held_out(spec: &Spec, triplet_dir: &Path, home: &Path) -> Vec<PathBuf> {
     let files = spec.holdout.iter().flat_map(|holdout| &holdout.files);
-    files.map(|file| resolve(file, triplet_dir, home).components().collect()).collect()
+    files.map(|file| plain(&resolve(file, triplet_dir, home))).collect()
+}
+
+/// A path without `.` and `..`, by its letters alone.
+pub fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// What the holdout's files hold at this moment, by content; `None` without any.

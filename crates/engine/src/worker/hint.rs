@@ -4,13 +4,13 @@
 use std::cell::OnceCell;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use overnight_model::spec::{Input, Network, Tier};
 
 use super::complaint::{Complaint, complaints};
 use super::place::Room;
-use crate::sandbox::{Standard, is_secret};
+use crate::sandbox::{Standard, is_secret, plain};
 
 /// What people call a virtual environment.
 const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
@@ -282,19 +282,4 @@ fn built_module(folder: &Path, stem: &str) -> Option<String> {
     let names = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let is_built = |name: &String| name.ends_with(".so") && name.split('.').next() == Some(stem);
     names.filter(is_built).min()
-}
-
-/// A path without `.` and `..`, by its letters alone.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    plain
 }

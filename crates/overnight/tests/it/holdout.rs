@@ -104,7 +104,7 @@ fn openings_are_counted_once_for_each_comparison_and_refused_when_they_are_spent
     }
     let refused = repo.overnight(&["compare", "HEAD~3", "HEAD~2", "--holdout"]).ended(3);
     assert!(!refused.stdout.contains("pair"), "nothing is run: {refused}");
-    refused.says("the holdout was opened 3 times, and may be opened 3 times").says("hint: hold out data");
+    refused.says("no opening of the holdout is left: 3 of 3 are spent").says("hint: hold out data");
     repo.overnight(&["compare", "HEAD~3", "HEAD~2"]).ended(0).says("not opened, and none of 3 openings is left");
     assert_eq!(openings(&repo), serde_json::json!({ "opened": 3, "budget": 3 }));
     // Who did what, and what came of it.
@@ -158,7 +158,7 @@ fn two_at_once_do_not_both_have_the_last_opening() {
     let mut ran = engines.map(|engine| engine.wait());
     ran.sort_by_key(|ran| ran.code);
     let [refused, opened] = ran;
-    refused.ended(3).says("the holdout was opened 1 times");
+    refused.ended(3).says("no opening of the holdout is left: 1 of 1 are spent");
     opened.ended(10).says("opening     1 of 1");
     assert_eq!(openings(&repo), serde_json::json!({ "opened": 1, "budget": 1 }));
 }
@@ -304,8 +304,8 @@ fn check_tries_it_without_showing_or_counting_anything() {
     let ran = repo.ok(&["check"]);
     assert!(!format!("{ran}").contains("60419529"), "{ran}");
     assert!(!fs::read_to_string(repo.state().join("check.json")).unwrap().contains("60419529"));
-    let ran =
-        ran.says("ok    holdout  `sh score.sh held/label` gives a number, which is not shown; unopened, of 3 openings");
+    let ran = ran
+        .says("ok    holdout  `sh score.sh held/label` gives a number, which is not shown; unopened, with 3 openings");
     ran.says("4 seeds, all the same · holdout unopened\n");
     assert_eq!(openings(&repo)["opened"], 0);
     repo.write("held/label", "8 *\n");

@@ -17,8 +17,8 @@ pub(super) fn check(sequence: &mut Sequence) -> Step {
     let Some(done) = done else { return Ok(()) };
     let (run, budget) = (&holdout.score.run, openings.budget);
     let opened = match openings.opened {
-        0 => format!("unopened, of {budget} openings"),
-        opened => format!("opened {opened} times of {budget}"),
+        0 => format!("unopened, with {budget} openings"),
+        opened => format!("opened {opened} of {budget}"),
     };
     let study = Study::new(sequence.spec.clone(), State::default());
     sequence.add(match number(&study, done) {

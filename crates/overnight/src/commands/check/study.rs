@@ -224,10 +224,12 @@ fn head(spec: &Spec, args: &Check) -> String {
     let metric = &spec.metric;
     let budget = spec.evaluate.budget;
     let guards = spec.guards.iter().filter(|guard| matches!(guard.check, GuardCheck::Run(_))).count() as u64;
+    // On what a trial left, the holdout takes a scorer's time.
+    let is_run_again = spec.holdout.is_some() && spec.evaluate.score.is_none();
     // How many follows from how long the first one takes: slow ones as long as their budget, quick ones no time.
     let runs = |seconds: f64| {
         let trials = u64::from(args.trials.unwrap_or(repeats::wanted(seconds)));
-        trials + guards + if repeats::is_affordable(seconds) { 2 } else { 1 }
+        trials + guards + u64::from(is_run_again) + if repeats::is_affordable(seconds) { 2 } else { 1 }
     };
     let (slow, quick) = (runs(budget.as_secs()), runs(0.0));
     let count = if slow == quick { format!("{slow} runs") } else { format!("{slow} to {quick} runs") };
