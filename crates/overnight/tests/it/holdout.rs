@@ -152,8 +152,9 @@ fn two_at_once_do_not_both_have_the_last_opening() {
     repo.write("overnight.toml", &TRIPLET.replace("budget = 3", "budget = 1"));
     let waits = wait(&repo, "waiting");
     repo.write("run.sh", &format!("{waits}. ./knobs.sh\n")).commit("both begin before either has opened it");
-    let engines = [(); 2].map(|()| repo.start(&["compare", "HEAD", ".", "--holdout"]));
-    until("both to run", || fs::read_dir(repo.beside("waiting")).unwrap().count() == 2);
+    let mut engines = [(); 2].map(|()| repo.start(&["compare", "HEAD", ".", "--holdout"]));
+    let are_waiting = || fs::read_dir(repo.beside("waiting")).unwrap().count() == 2;
+    until("both to run", || are_waiting() || engines.iter_mut().any(|engine| engine.has_ended()));
     fs::write(repo.beside("go"), "").unwrap();
     let mut ran = engines.map(|engine| engine.wait());
     ran.sort_by_key(|ran| ran.code);
@@ -304,8 +305,8 @@ fn check_tries_it_without_showing_or_counting_anything() {
     let ran = repo.ok(&["check"]);
     assert!(!format!("{ran}").contains("60419529"), "{ran}");
     assert!(!fs::read_to_string(repo.state().join("check.json")).unwrap().contains("60419529"));
-    let ran = ran
-        .says("ok    holdout  `sh score.sh held/label` gives a number, which is not shown; unopened, with 3 openings");
+    let ran =
+        ran.says("ok    holdout  `sh score.sh held/label` gives a number, which is not shown; unopened, with 3\n");
     ran.says("4 seeds, all the same · holdout unopened\n");
     assert_eq!(openings(&repo)["opened"], 0);
     repo.write("held/label", "8 *\n");
