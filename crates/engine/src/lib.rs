@@ -4,6 +4,7 @@ pub mod agent;
 pub mod clock;
 pub mod dispatch;
 pub mod history;
+pub mod holdout;
 pub mod ledger;
 pub mod load;
 pub mod lock;

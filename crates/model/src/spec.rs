@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+mod holdout;
 mod judge;
 mod sandbox;
 
+pub use holdout::Holdout;
 pub use judge::{JudgeSpec, Mode, StepGain};
 pub use sandbox::{Devices, Layer, Network, SandboxSpec, Tier};
 
@@ -22,6 +24,8 @@ pub struct Spec {
     pub program: String,
     pub metric: Metric,
     pub evaluate: Evaluate,
+    /// No part of the evaluation: no search result depends on it.
+    pub holdout: Option<Holdout>,
     pub guards: Vec<Guard>,
     pub judge: JudgeSpec,
     pub agent: AgentSpec,

@@ -1,6 +1,7 @@
 //! One error type for the command line: what happened, why, what to do, and the exit code.
 
 use overnight_engine::dispatch::Fault;
+use overnight_engine::holdout::HoldoutError;
 use overnight_engine::ledger::LedgerError;
 use overnight_engine::load::SiteError;
 use overnight_engine::lock::LockError;
@@ -52,7 +53,8 @@ impl Exit {
             Exit::Usage => "usage or configuration; the baseline itself fails",
             Exit::Refused => {
                 "refused: the sandbox is weaker than `sandbox.min`, another engine runs the study, a file differs from \
-                 its commit, the branch was moved; of `audit`: the branch that was asked for was not made"
+                 its commit, the branch was moved; of `audit`: the branch that was asked for was not made; of `compare`: \
+                 no opening of the holdout is left"
             }
             Exit::Stopped => {
                 "stopped by a limit, by ten failed attempts in a row, because there is nothing left to try, or because \
@@ -217,9 +219,26 @@ impl From<SetUpError> for CliError {
                             finds more";
                 CliError::of(Exit::Refused, &error, Some(hint.to_owned()))
             }
+            SetUpError::HoldoutShown { .. } => {
+                let hint = "move it out of the system's folders, of toolchains and of what inputs lead to";
+                CliError::of(Exit::Refused, &error, Some(hint.to_owned()))
+            }
             SetUpError::Git(_) | SetUpError::Keeper(_) | SetUpError::Freeze { .. } => {
                 CliError::of(Exit::Fault, &error, None)
             }
+        }
+    }
+}
+
+impl From<HoldoutError> for CliError {
+    fn from(error: HoldoutError) -> CliError {
+        match &error {
+            HoldoutError::Spent { .. } => {
+                let hint =
+                    "hold out data that nobody has looked at, and raise `budget` in [holdout] by what it is worth";
+                CliError::of(Exit::Refused, &error, Some(hint.to_owned()))
+            }
+            HoldoutError::Io { .. } => CliError::of(Exit::Fault, &error, None),
         }
     }
 }

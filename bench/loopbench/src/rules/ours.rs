@@ -212,6 +212,7 @@ fn spec(size: Size) -> Spec {
             pick: Pick::Only,
         },
         evaluate: Evaluate::new("run", Millis(TRIAL as u64)),
+        holdout: None,
         guards: Vec::new(),
         judge: overnight_model::spec::JudgeSpec::default(),
         agent: AgentSpec {

@@ -62,15 +62,29 @@ fn score(
     surface: Option<&Surface>,
 ) -> Option<Scorer> {
     let (run, section) = command(problems, evaluate, "score", "evaluate.score", "python3 score.py")?;
-    let mut words = run.split_whitespace().map(|word| word.trim_start_matches("./"));
-    if let Some(file) = words.find(|word| surface.is_some_and(|surface| surface.paths().any(|path| path == *word))) {
-        let hint = "let a locked file make the numbers, from what `run` left in $OVERNIGHT_OUT";
-        let message = format!("`{file}` is surface, and not there for the scorer");
-        problems.add(evaluate.get("score")?.span(), message, hint);
-    }
+    refuse_surface(problems, evaluate, &run, surface);
     let kill = section.and_then(|section| problems.duration(&section, "kill", "a scorer's wall"));
     let kill = kill.unwrap_or_else(|| Scorer::default_kill(budget.unwrap_or_default()));
     Some(Scorer { run, kill })
+}
+
+/// Refuses a scorer that is candidate code.
+pub(super) fn refuse_surface(
+    problems: &mut Collector<'_>,
+    section: &Section<'_>,
+    run: &str,
+    surface: Option<&Surface>,
+) {
+    let is_surface = |word: &&str| surface.is_some_and(|surface| surface.paths().any(|path| path == *word));
+    if let (Some(file), Some(item)) = (words(run).find(is_surface), section.get("score")) {
+        let hint = "let a locked file make the numbers, from what `run` left in $OVERNIGHT_OUT";
+        problems.add(item.span(), format!("`{file}` is surface, and not there for the scorer"), hint);
+    }
+}
+
+/// The words of a command, as paths are written in a triplet.
+pub(super) fn words(command: &str) -> impl Iterator<Item = &str> {
+    command.split_whitespace().map(|word| word.trim_start_matches("./"))
 }
 
 fn prepare(problems: &mut Collector<'_>, evaluate: &Section<'_>) -> Option<Prepare> {
@@ -80,7 +94,7 @@ fn prepare(problems: &mut Collector<'_>, evaluate: &Section<'_>) -> Option<Prepa
 }
 
 /// A command that is written as text, or as a table with `run` and more.
-fn command<'a>(
+pub(super) fn command<'a>(
     problems: &mut Collector<'_>,
     evaluate: &Section<'a>,
     key: &'static str,

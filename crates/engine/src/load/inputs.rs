@@ -1,7 +1,7 @@
 //! Inputs: what an evaluation needs beyond tracked files.
 
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use overnight_model::spec::{Input, Surface};
 use toml::de::DeValue;
@@ -11,12 +11,22 @@ use super::keys::nearest;
 use super::problem::Collector;
 use super::surface::list;
 use super::{Tree, Triplet, glob};
+use crate::sandbox::plain;
 
 /// Where people keep what opens other doors. A candidate that reads one could carry it off in an artifact.
 const SECRETS: [&str; 11] =
     [".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".netrc", ".env", ".git-credentials", ".pypirc", ".npmrc"];
 
 const HINT: &str = "write `inputs = [\".venv\", { path = \"~/data/corpus\", content = true }]`";
+
+/// How a path is called where something is wrong with it.
+pub(super) struct Called {
+    pub(super) what: &'static str,
+    pub(super) one: &'static str,
+    pub(super) example: &'static str,
+}
+
+const INPUT: Called = Called { what: "input", one: "an input", example: HINT };
 
 /// Whether a file or folder of this name may not be part of an input's path.
 pub(crate) fn is_secret_name(name: &str) -> bool {
@@ -83,35 +93,7 @@ fn check(
     hidden: &[String],
 ) -> Result<(), (String, String)> {
     let refuse = |message: String, hint: &str| Err((message, hint.to_owned()));
-    if written.trim().is_empty() {
-        return refuse("an input is empty".to_owned(), HINT);
-    }
-    let Some(path) = resolve(written, tree) else {
-        return refuse(format!("input `{written}`: there is no home folder"), "write the path in full");
-    };
-    let parts: Vec<&str> = path.components().filter_map(|part| part.as_os_str().to_str()).collect();
-    if parts.iter().any(|part| matches!(*part, ".git" | ".overnight")) {
-        return refuse(format!("input `{written}` lies in what overnight itself keeps"), "name another path");
-    }
-    if let Some(secret) = parts.iter().find(|part| is_secret_name(part)) {
-        let hint = "a candidate could carry it off: name only the data that the evaluation reads";
-        return refuse(format!("input `{written}`: `{secret}` is where secrets are kept"), hint);
-    }
-    if path == Path::new("/") {
-        return refuse(format!("input `{written}` is the whole machine"), "name the folders that are needed");
-    }
-    if tree.home.is_some_and(|home| home.starts_with(&path)) {
-        let message = format!("input `{written}` holds your whole home folder");
-        return refuse(message, "name the folders in it that are needed");
-    }
-    let levels = Path::new(triplet.folder).components().count();
-    let root = tree.dir.ancestors().nth(levels).unwrap_or(tree.dir);
-    if root.starts_with(&path) || tree.dir.starts_with(&path) {
-        return refuse(format!("input `{written}` holds the study itself"), "name the folders in it that are needed");
-    }
-    if !(tree.exists)(&path.to_string_lossy()) {
-        return Err((format!("input `{written}` does not exist"), missing_hint(written, &path, tree)));
-    }
+    let path = find(&INPUT, written, triplet, tree)?;
     let Some(inside) = path.strip_prefix(tree.dir).ok().and_then(Path::to_str) else {
         return Ok(());
     };
@@ -129,31 +111,66 @@ fn check(
     Ok(())
 }
 
+/// Where something of the person's lies that may be shown to a command.
+pub(super) fn find(
+    called: &Called,
+    written: &str,
+    triplet: &Triplet<'_>,
+    tree: &Tree<'_>,
+) -> Result<PathBuf, (String, String)> {
+    let Called { what, one, example } = *called;
+    let refuse = |message: String, hint: &str| Err((message, hint.to_owned()));
+    if written.trim().is_empty() {
+        return refuse(format!("{one} is empty"), example);
+    }
+    let Some(path) = resolve(written, tree) else {
+        return refuse(format!("{what} `{written}`: there is no home folder"), "write the path in full");
+    };
+    let parts: Vec<&str> = path.components().filter_map(|part| part.as_os_str().to_str()).collect();
+    if parts.iter().any(|part| matches!(*part, ".git" | ".overnight")) {
+        return refuse(format!("{what} `{written}` lies in what overnight itself keeps"), "name another path");
+    }
+    if let Some(secret) = parts.iter().find(|part| is_secret_name(part)) {
+        let hint = "a candidate could carry it off: name only the data that the evaluation reads";
+        return refuse(format!("{what} `{written}`: `{secret}` is where secrets are kept"), hint);
+    }
+    if path == Path::new("/") {
+        return refuse(format!("{what} `{written}` is the whole machine"), "name the folders that are needed");
+    }
+    if tree.home.is_some_and(|home| home.starts_with(&path)) {
+        let message = format!("{what} `{written}` holds your whole home folder");
+        return refuse(message, "name the folders in it that are needed");
+    }
+    if root(triplet, tree).starts_with(&path) || tree.dir.starts_with(&path) {
+        return refuse(format!("{what} `{written}` holds the study itself"), "name the folders in it that are needed");
+    }
+    if !(tree.exists)(&path.to_string_lossy()) {
+        return Err((format!("{what} `{written}` does not exist"), missing_hint(called, written, &path, tree)));
+    }
+    Ok(path)
+}
+
+/// The top of the repository.
+pub(super) fn root<'a>(triplet: &Triplet<'_>, tree: &Tree<'a>) -> &'a Path {
+    let levels = Path::new(triplet.folder).components().count();
+    tree.dir.ancestors().nth(levels).unwrap_or(tree.dir)
+}
+
 /// The absolute path, without `.` and `..`; `None` where there is no home to begin from.
-fn resolve(written: &str, tree: &Tree<'_>) -> Option<PathBuf> {
+pub(super) fn resolve(written: &str, tree: &Tree<'_>) -> Option<PathBuf> {
     let path = match written.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => tree.home?.join(rest.trim_start_matches('/')),
         _ => tree.dir.join(written),
     };
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    Some(plain)
+    Some(plain(&path))
 }
 
-fn missing_hint(written: &str, path: &Path, tree: &Tree<'_>) -> String {
+fn missing_hint(called: &Called, written: &str, path: &Path, tree: &Tree<'_>) -> String {
     if glob::is_pattern(written) {
-        return "an input is a path and not a pattern: name the folder".to_owned();
+        return format!("{} is a path and not a pattern: name the folder", called.one);
     }
     let (Some(above), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-        return HINT.to_owned();
+        return called.example.to_owned();
     };
     let names = (tree.names)(&above.to_string_lossy());
     match nearest(name, names.iter().map(String::as_str)) {

@@ -8,6 +8,7 @@ mod evaluate;
 mod glob;
 mod guard;
 mod hidden;
+mod holdout;
 mod inputs;
 mod judge;
 mod keys;
@@ -86,6 +87,7 @@ fn read(problems: &mut Collector<'_>, triplet: &Triplet<'_>, tree: &Tree<'_>) ->
     let surface = surface::read(problems, &top, tree, &reserved);
     let metric = metric::read(problems, &top);
     let evaluate = evaluate::read(problems, &top, (triplet, tree), surface.as_ref());
+    let mut holdout = holdout::read(problems, &top, (triplet, tree), (surface.as_ref(), evaluate.as_ref()), &reserved);
     let guards = guard::read(problems, &top);
     let judge = judge::read(problems, &top);
     let agent = agent::read(problems, &top);
@@ -106,12 +108,16 @@ fn read(problems: &mut Collector<'_>, triplet: &Triplet<'_>, tree: &Tree<'_>) ->
     for path in &mut evaluate.hidden {
         *path = within(path);
     }
+    for path in holdout.iter_mut().flat_map(|holdout| &mut holdout.tracked) {
+        *path = within(path);
+    }
     let spec = Spec {
         study: triplet.study.to_owned(),
         surface,
         program: program?,
         metric: metric?,
         evaluate,
+        holdout,
         guards,
         judge,
         agent: agent?,

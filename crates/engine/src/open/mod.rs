@@ -27,7 +27,7 @@ use crate::dispatch::Fault;
 use crate::ledger::{Ledger, LedgerError};
 use crate::load::{self, Problems, STATE, Site, Tree, Triplet};
 use crate::lock::{Holder, Lock, LockError};
-use crate::sandbox::{Found, agent_programs, fingerprint_inputs};
+use crate::sandbox::{self, Found, agent_programs, fingerprint_inputs};
 use crate::workspace::{Dirty, FileKind, GitError, ObjectId, Store, TreeFile, UserRepo, oid};
 
 /// How a study is to be opened.
@@ -269,7 +269,7 @@ fn dirty_locked(user: &UserRepo, site: &Site, spec: &Spec) -> Result<Vec<Dirty>,
 }
 
 /// The triplet is compared by what it says, the program is never locked, and an agent's own program is taken as it is
-/// now, unless the evaluation uses it too.
+/// now, unless the evaluation uses it too. What is held out is no part of the evaluation.
 pub(crate) fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> Vec<PathBuf> {
     let folder = user.prefix(&site.dir);
     let mut paths = vec![folder.join(site.triplet_name()), folder.join(&spec.program)];
@@ -287,7 +287,18 @@ pub(crate) fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> Vec<PathBuf
         commands.iter().all(|command| !command.contains(&name))
     });
     paths.extend(own.filter_map(|path| path.strip_prefix(user.workdir()).ok().map(Path::to_owned)));
+    paths.extend(held_out(user, site, spec));
     paths
+}
+
+/// Tracked files that are held out, at the baseline or since.
+fn held_out(user: &UserRepo, site: &Site, spec: &Spec) -> Vec<PathBuf> {
+    let Some(holdout) = &spec.holdout else { return Vec::new() };
+    let home = load::home();
+    let named = sandbox::held_out(spec, &site.dir, home.as_deref().unwrap_or(Path::new("/")));
+    let now = user.head().and_then(|head| user.files(head)).unwrap_or_default().into_iter().map(|file| file.path);
+    let now = now.filter(|path| named.iter().any(|held| user.workdir().join(path).starts_with(held)));
+    now.chain(holdout.tracked.iter().map(PathBuf::from)).collect()
 }
 
 /// Whether a file of the checkout is what it was in a commit, as it is after `--snapshot`.

@@ -24,7 +24,7 @@ use crate::load::{self, Site};
 use crate::open::{OpenError, refuse_tracked_state, spec_at, state_pattern};
 use crate::process::Keeper;
 use crate::sandbox::{self, Found, Sandbox, SetUpError, Wanted, fingerprint_inputs};
-use crate::worker::{self, Done, HINT_MARK, Kept, Room, Shop, Spot, StopHandle, Trouble};
+use crate::worker::{self, Done, HINT_MARK, Kept, Place, Room, Shop, Spot, StopHandle, Trouble};
 use crate::workspace::{Dirty, GitError, Names, ObjectId, Store, UserRepo};
 use folder::Folder;
 
@@ -139,6 +139,8 @@ pub struct Guarded {
 /// A place where trials of one subject are run, one after another, each in a sandbox as new.
 pub struct Bench {
     spot: Spot,
+    /// Where the holdout is opened, made when it is.
+    holdout: Option<Place>,
     room: Room,
     /// Gone last: everything above works in it.
     _folder: Folder,
@@ -190,7 +192,8 @@ impl Bench {
             names: Arc::new(names),
         };
         let spot = shop.spot(0);
-        Ok(Bench { spot, room: Room { shop, stops: StopHandle::default(), kept }, _folder: folder })
+        let holdout = shop.holdout();
+        Ok(Bench { spot, holdout, room: Room { shop, stops: StopHandle::default(), kept }, _folder: folder })
     }
 
     pub fn stopper(&self) -> Stopper {
@@ -200,16 +203,20 @@ impl Bench {
     /// One full evaluation of these contents with this seed.
     pub fn trial(&mut self, contents: &Contents, seed: Seed) -> Result<Rehearsed, RehearseError> {
         let done = self.again_after_sleep(|spot, room| worker::run_trial(spot, room, seed, contents, None))?;
-        let Done { measurement, output, scorer_output } = done;
-        let (output, hint) = text_and_hint(output);
-        let (scorer_output, scorer_hint) = match scorer_output {
-            None => (None, None),
-            Some(said) => {
-                let (text, hint) = text_and_hint(Some(said));
-                (Some(text), hint)
-            }
-        };
-        Ok(Rehearsed { measurement, output, scorer_output, hint: scorer_hint.or(hint) })
+        Ok(rehearsed(done))
+    }
+
+    /// What the holdout's own scorer makes of these contents; `None` without a holdout. Where the evaluation is
+    /// separated it reads what the last trial of theirs left. Nothing of it is stored or counted here.
+    pub fn holdout(&mut self, contents: &Contents, seed: Seed) -> Result<Option<Rehearsed>, RehearseError> {
+        let Some(mut place) = self.holdout.take() else { return Ok(None) };
+        let done = self.again_after_sleep(|_, room| {
+            let done = worker::run_holdout(&mut place, room, seed, contents);
+            place.tidy(room);
+            done
+        });
+        self.holdout = Some(place);
+        Ok(Some(rehearsed(done?)))
     }
 
     /// What the scorer makes of an empty folder of artifacts; `None` without a scorer.
@@ -248,6 +255,19 @@ impl Bench {
         }
         Err(RehearseError::Lost { what: "the machine was put to sleep again and again".to_owned() })
     }
+}
+
+fn rehearsed(done: Done) -> Rehearsed {
+    let Done { measurement, output, scorer_output } = done;
+    let (output, hint) = text_and_hint(output);
+    let (scorer_output, scorer_hint) = match scorer_output {
+        None => (None, None),
+        Some(said) => {
+            let (text, hint) = text_and_hint(Some(said));
+            (Some(text), hint)
+        }
+    };
+    Rehearsed { measurement, output, scorer_output, hint: scorer_hint.or(hint) }
 }
 
 fn read_triplet(site: &Site) -> Result<String, OpenError> {

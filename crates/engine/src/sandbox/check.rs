@@ -243,6 +243,7 @@ fn spec(program: &Path) -> Spec {
             pick: spec::Pick::Only,
         },
         evaluate,
+        holdout: None,
         guards: Vec::new(),
         judge: spec::JudgeSpec::default(),
         agent: AgentSpec {

@@ -51,6 +51,11 @@ impl Fences {
         }
     }
 
+    /// Whether every command may read a path.
+    pub(super) fn shows(&self, path: &Path) -> bool {
+        self.read.iter().any(|open| path.starts_with(open))
+    }
+
     /// Who runs at a seat, where that is not the person.
     pub fn user(&self, seat: SeatId) -> Option<u32> {
         self.first_user.map(|first| first + seat.offset())

@@ -17,7 +17,9 @@ mod toolchains;
 
 pub use fenced::{Fences, sweep_shared_memory};
 pub use find::{Found, find};
-pub use plan::{SeatId, Wanted, agent_programs, fingerprint_inputs, inputs, resolve};
+pub use plan::{
+    SeatId, Wanted, agent_programs, fingerprint_holdout, fingerprint_inputs, held_out, inputs, plain, resolve,
+};
 pub use set_up::SetUpError;
 pub use standard::{ARTIFACTS, OUT, Phase, SAID, Standard};
 

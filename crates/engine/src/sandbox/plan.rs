@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use overnight_model::spec::{self, AgentKind, Spec};
 
@@ -57,21 +57,51 @@ pub fn fingerprint_inputs(spec: &Spec, triplet_dir: &Path, home: Option<&Path>) 
     fingerprint(&watched.collect::<Vec<_>>())
 }
 
-/// Files that the agent's command names: its own program, as it is now, wherever it lies. The surface is not among them.
+/// Files that the agent's command names: its own program, as it is now, wherever it lies. Neither the surface nor what
+/// is held out is among them.
 pub fn agent_programs(spec: &Spec, triplet_dir: &Path, checkout: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let AgentKind::Command(command) = &spec.agent.kind else { return Vec::new() };
     let home = home.unwrap_or(Path::new("/"));
     let words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'', ';', '&', '|', '(', ')']));
     let is_surface = |path: &Path| spec.surface.paths().any(|file| checkout.join(file) == path);
+    let held_out = held_out(spec, triplet_dir, home);
+    let is_held_out = |path: &Path| held_out.iter().any(|held| path.starts_with(held));
     let mut found: Vec<PathBuf> = words
         .filter(|word| !word.is_empty())
         .map(|word| resolve(word, triplet_dir, home))
-        .filter(|path| path.is_file() && !is_surface(path) && !super::is_secret(path, home))
+        .filter(|path| path.is_file() && !is_surface(path) && !is_held_out(path) && !super::is_secret(path, home))
         .map(|path| path.components().collect())
         .collect();
     found.sort();
     found.dedup();
     found
+}
+
+/// Where the files of the holdout are on the host.
+pub fn held_out(spec: &Spec, triplet_dir: &Path, home: &Path) -> Vec<PathBuf> {
+    let files = spec.holdout.iter().flat_map(|holdout| &holdout.files);
+    files.map(|file| plain(&resolve(file, triplet_dir, home))).collect()
+}
+
+/// A path without `.` and `..`, by its letters alone.
+pub fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// What the holdout's files hold at this moment, by content; `None` without any.
+pub fn fingerprint_holdout(spec: &Spec, triplet_dir: &Path, home: Option<&Path>) -> io::Result<Option<String>> {
+    let files = held_out(spec, triplet_dir, home.unwrap_or(Path::new("/")));
+    fingerprint(&files.into_iter().map(|path| Watched { path, by_content: true }).collect::<Vec<_>>())
 }
 
 /// Where the inputs are on the host.

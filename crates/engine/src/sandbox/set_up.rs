@@ -9,7 +9,7 @@ use overnight_model::proposal::Contents;
 use overnight_model::spec::{Prepare, Tier};
 use thiserror::Error;
 
-use super::plan::{Wanted, network};
+use super::plan::{Wanted, held_out, network};
 use super::{Fences, Found, Locked, Sandbox, Standard, prepare};
 use crate::clock;
 use crate::process::{Ending, Job, Keeper, KeeperError, Network, Stdin};
@@ -29,6 +29,8 @@ pub enum SetUpError {
     Keeper(#[from] KeeperError),
     #[error("`evaluate.{key}` needs the sandbox `standard`, and this is `{tier}`")]
     NeedsLayers { key: &'static str, tier: &'static str },
+    #[error("holdout file {path} lies where every command can read it")]
+    HoldoutShown { path: PathBuf },
     #[error("`evaluate.prepare` failed ({ending}): {command}")]
     Prepare { command: String, ending: String, output: String },
     #[error("could not keep what `evaluate.prepare` left in {path}")]
@@ -59,20 +61,35 @@ impl Sandbox {
         }
         match found.tier {
             Tier::None => return Ok(Sandbox::None),
-            Tier::Landlock => return Ok(Sandbox::Landlock(Box::new(Fences::plan(wanted)))),
+            Tier::Landlock => {
+                let fences = Fences::plan(wanted);
+                refuse_shown(wanted, |path| fences.shows(path))?;
+                return Ok(Sandbox::Landlock(Box::new(fences)));
+            }
             Tier::Standard | Tier::Strong => {}
         }
         let mut standard = Standard::plan(wanted, found.layer)?;
-        let surface = standard.surface().to_vec();
-        let mut left_out = surface.clone();
-        left_out.extend_from_slice(&evaluate.hidden);
+        refuse_shown(wanted, |path| standard.shows_anyway(path))?;
+        let mut left_out = standard.surface().to_vec();
+        left_out.extend(wanted.spec.hidden_from_candidates());
         let mut copies = vec![Copy::lay_out_without(&standard.locked(), user, baseline, &left_out)?];
         if evaluate.score.is_some() {
-            copies.push(Copy::lay_out_without(&standard.scoring(), user, baseline, &surface)?);
+            let left_out = wanted.spec.hidden_from_scorers();
+            copies.push(Copy::lay_out_without(&standard.scoring(), user, baseline, &left_out)?);
         }
         let mut preparing = Preparing { standard: &mut standard, wanted, keeper, contents, say, keep: Vec::new() };
         preparing.all(&baseline.to_string())?;
         Ok(Sandbox::Standard(Box::new(standard), Locked(Mutex::new(copies))))
+    }
+}
+
+/// Nothing is held out that lies in a toolchain, in what an input leads to, or in the system's own folders.
+fn refuse_shown(wanted: &Wanted<'_>, shows: impl Fn(&Path) -> bool) -> Result<(), SetUpError> {
+    let files = held_out(wanted.spec, wanted.triplet_dir, wanted.home.unwrap_or(Path::new("/")));
+    let is_shown = |path: &PathBuf| shows(path) || path.canonicalize().is_ok_and(|real| shows(&real));
+    match files.into_iter().find(is_shown) {
+        Some(path) => Err(SetUpError::HoldoutShown { path }),
+        None => Ok(()),
     }
 }
 
@@ -93,6 +110,8 @@ impl Preparing<'_, '_> {
         let writer = if rustix::process::getuid().is_root() { "root" } else { "user" };
         let inputs = self.wanted.inputs_fingerprint.clone().unwrap_or_default();
         let mut fields = vec!["1".to_owned(), writer.to_owned(), baseline.to_owned(), inputs];
+        // What was made when a file was not held out yet may hold a copy of it.
+        fields.extend(self.wanted.spec.holdout.iter().flat_map(|holdout| holdout.tracked.clone()));
         if let Some(Prepare { run, network: reached }) = &evaluate.prepare {
             fields.extend([run.clone(), reached.name().to_owned()]);
             self.layer(&fields, "prepare", run, network(*reached))?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use overnight_model::proposal::Contents;
 use overnight_model::spec;
 
-use super::plan::{SeatId, Wanted, agent_programs, first_user, inputs, limits, network};
+use super::plan::{SeatId, Wanted, agent_programs, first_user, held_out, inputs, limits, network};
 use super::prepare::Manifest;
 use super::{devices, etc, host, toolchains};
 use crate::process::{File, Layer, Limits, Mount, Network, View};
@@ -43,6 +43,8 @@ pub struct Standard {
     executables: Vec<String>,
     /// The agent's own program, where it is a file of the person's.
     agent_programs: Vec<Mount>,
+    /// What is there for the holdout's own command alone.
+    held_out: Vec<Mount>,
     /// The one that was made last comes last.
     prepared: Vec<Manifest>,
 }
@@ -57,6 +59,10 @@ pub enum Phase<'a> {
         artifacts: &'a Path,
     },
     Agent,
+    /// The holdout's own: on artifacts, or where there are none with candidate code.
+    Holdout {
+        artifacts: Option<&'a Path>,
+    },
 }
 
 impl Standard {
@@ -117,6 +123,10 @@ impl Standard {
                 .into_iter()
                 .filter_map(|at| Some(Mount::File { path: fs::canonicalize(&at).ok()?, at }))
                 .collect(),
+            held_out: held_out(spec, wanted.triplet_dir, wanted.home.unwrap_or(Path::new("/")))
+                .iter()
+                .flat_map(|path| input_mounts(path))
+                .collect(),
             prepared: Vec::new(),
         })
     }
@@ -145,17 +155,19 @@ impl Standard {
         let mut lowers = vec![self.locked()];
         let mut files = Vec::new();
         match phase {
-            Phase::Score { artifacts } => {
+            Phase::Score { artifacts } | Phase::Holdout { artifacts: Some(artifacts) } => {
                 lowers = vec![self.scoring()];
                 mounts.push(Mount::Shared { lowers: vec![artifacts.to_owned()], at: ARTIFACTS.into() });
             }
-            Phase::Run | Phase::Agent => files.extend(contents.0.iter().map(|(path, bytes)| File {
-                at: self.checkout.join(path),
-                executable: self.executables.contains(path),
-                mtime,
-                length: bytes.len(),
-                bytes: bytes.clone(),
-            })),
+            Phase::Run | Phase::Agent | Phase::Holdout { artifacts: None } => {
+                files.extend(contents.0.iter().map(|(path, bytes)| File {
+                    at: self.checkout.join(path),
+                    executable: self.executables.contains(path),
+                    mtime,
+                    length: bytes.len(),
+                    bytes: bytes.clone(),
+                }))
+            }
         }
         mounts.push(Mount::Private { lowers, at: self.checkout.clone() });
         mounts.extend([OUT, SAID].map(|at| Mount::Private { lowers: Vec::new(), at: at.into() }));
@@ -170,6 +182,9 @@ impl Standard {
         }
         if phase == Phase::Agent {
             mounts.extend(self.agent_programs.iter().filter(|mount| !self.shows(mount.at())).cloned());
+        }
+        if matches!(phase, Phase::Holdout { .. }) {
+            mounts.extend(self.held_out.iter().cloned());
         }
         // A folder before what lies in it, whoever named it first.
         mounts.sort_by(|a, b| a.at().cmp(b.at()));
@@ -222,6 +237,16 @@ impl Standard {
         self.mounts.iter().any(|mount| match mount {
             Mount::Private { lowers, at } => !lowers.is_empty() && path.starts_with(at),
             Mount::Shared { at, .. } | Mount::File { at, .. } | Mount::Link { at, .. } => path.starts_with(at),
+        })
+    }
+
+    /// Whether commands see a path although the tree has been laid out without it.
+    pub(super) fn shows_anyway(&self, path: &Path) -> bool {
+        let covers =
+            |at: &Path| path.starts_with(at) && !(path.starts_with(&self.checkout) && self.checkout.starts_with(at));
+        self.mounts.iter().any(|mount| match mount {
+            Mount::Private { lowers, at } => !lowers.is_empty() && covers(at),
+            Mount::Shared { at, .. } | Mount::File { at, .. } | Mount::Link { at, .. } => covers(at),
         })
     }
 

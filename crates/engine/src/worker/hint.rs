@@ -4,13 +4,13 @@
 use std::cell::OnceCell;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use overnight_model::spec::{Input, Network, Tier};
 
 use super::complaint::{Complaint, complaints};
 use super::place::Room;
-use crate::sandbox::{Standard, is_secret};
+use crate::sandbox::{Standard, is_secret, plain};
 
 /// What people call a virtual environment.
 const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
@@ -187,8 +187,9 @@ impl<'a> Around<'a> {
     /// The outermost folder of the checkout around a path in which nothing is tracked, or the path itself, as an input
     /// is written. None where it is tracked or an input already.
     fn untracked(&self, inside: &Path) -> Option<String> {
-        if inside.starts_with(".git") || inside.starts_with(".overnight") || self.is_input(&self.checkout.join(inside))
-        {
+        let path = self.checkout.join(inside);
+        let is_ours = inside.starts_with(".git") || inside.starts_with(".overnight");
+        if is_ours || self.is_input(&path) || self.is_held_out(&path) {
             return None;
         }
         let tracked = self.tracked.get_or_init(|| {
@@ -198,8 +199,9 @@ impl<'a> Around<'a> {
         let mut around: Vec<&Path> = inside.ancestors().filter(|path| *path != Path::new("")).collect();
         around.reverse();
         let free = around.into_iter().find(|path| !tracked.iter().any(|file| file.starts_with(path)))?;
-        // A folder that holds an input already cannot be one as well without some thought.
-        let holds_input = self.inputs().any(|input| input.starts_with(self.checkout.join(free)));
+        // A folder that holds an input already, or what is held out, cannot be one as well without some thought.
+        let whole = self.checkout.join(free);
+        let holds_input = self.inputs().chain(self.held_out()).any(|path| path.starts_with(&whole));
         let input = self.checkout.join(if holds_input { inside } else { free });
         let written = input.strip_prefix(&self.folder).unwrap_or(&input);
         is_harmless(written).then(|| written.to_string_lossy().into_owned())
@@ -225,7 +227,7 @@ impl<'a> Around<'a> {
         let is_too_much = path.parent().is_none() || home.starts_with(path) || self.checkout.starts_with(path);
         // Elsewhere it is where it always was, if behind a fence.
         let is_hidden = self.standard.is_some_and(|standard| !standard.shows(path));
-        !is_too_much && is_hidden && !is_secret(path, &home) && is_harmless(path)
+        !is_too_much && is_hidden && !self.is_held_out(path) && !is_secret(path, &home) && is_harmless(path)
     }
 
     fn inputs(&self) -> impl Iterator<Item = PathBuf> {
@@ -236,6 +238,15 @@ impl<'a> Around<'a> {
 
     fn is_input(&self, path: &Path) -> bool {
         self.inputs().any(|input| path.starts_with(input))
+    }
+
+    fn held_out(&self) -> Vec<PathBuf> {
+        crate::sandbox::held_out(&self.room.shop.spec, &self.folder, &self.home())
+    }
+
+    /// Whoever misses it is not to have it, nor to be told that it is there.
+    fn is_held_out(&self, path: &Path) -> bool {
+        self.held_out().iter().any(|held| path.starts_with(held) || held.starts_with(path))
     }
 
     fn home(&self) -> PathBuf {
@@ -271,19 +282,4 @@ fn built_module(folder: &Path, stem: &str) -> Option<String> {
     let names = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let is_built = |name: &String| name.ends_with(".so") && name.split('.').next() == Some(stem);
     names.filter(is_built).min()
-}
-
-/// A path without `.` and `..`, by its letters alone.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    plain
 }

@@ -5,12 +5,14 @@ mod capture;
 mod complaint;
 mod constant;
 mod hint;
+mod holdout;
 mod kept;
 mod place;
 mod score;
 mod trial;
 
 pub(crate) use capture::Capture;
+pub(crate) use holdout::run as run_holdout;
 pub(crate) use kept::Kept;
 pub use place::{DISK_FLOOR, Room, free_bytes};
 pub(crate) use place::{Left, Order, Place, Ran, Role, describe};
@@ -63,14 +65,23 @@ impl Shop {
 
     /// A place for candidate code or an agent, where nobody sees what is hidden.
     fn place(&self, role: Role, number: u32) -> Place {
-        Place::new(&self.dir, role, number, self.spec.evaluate.hidden.clone())
+        Place::new(&self.dir, role, number, self.spec.hidden_from_candidates())
     }
 
     /// A place for the scorer, where there is one and no candidate code.
     fn booth(&self, number: u32) -> Option<Place> {
         self.spec.evaluate.score.as_ref()?;
-        let surface = self.spec.surface.paths().map(ToOwned::to_owned).collect();
-        Some(Place::new(&self.dir, Role::Scorer, number, surface))
+        Some(Place::new(&self.dir, Role::Scorer, number, self.spec.hidden_from_scorers()))
+    }
+
+    /// A place for the holdout's command, where there is one: the only one that sees what is held out.
+    pub(crate) fn holdout(&self) -> Option<Place> {
+        self.spec.holdout.as_ref()?;
+        let left_out = match self.spec.evaluate.score {
+            Some(_) => self.spec.hidden_from_scorers(),
+            None => self.spec.hidden_from_candidates(),
+        };
+        Some(Place::new(&self.dir, Role::Holdout, 0, left_out))
     }
 }
 

@@ -60,6 +60,8 @@ pub(crate) enum Role {
     Candidate,
     Scorer,
     Agent,
+    /// The holdout's own command, which takes the place of a scorer where there is one, else of a candidate.
+    Holdout,
 }
 
 impl Role {
@@ -68,6 +70,7 @@ impl Role {
             Role::Candidate => "slots",
             Role::Scorer => "scorers",
             Role::Agent => "desks",
+            Role::Holdout => "holdouts",
         }
     }
 }
@@ -109,7 +112,7 @@ impl Place {
             self.copy = None;
             made = self.lay_out(room, contents);
         }
-        let made = made.and_then(|()| self.link_inputs(room));
+        let made = made.and_then(|()| self.link_inputs(room)).and_then(|()| self.link_held_out(room));
         made.map_err(|error| match enough_room(&self.dir) {
             Err(full) => full,
             Ok(()) => Trouble::Loss(Loss::Fault { what: describe(&error) }),
@@ -134,6 +137,31 @@ impl Place {
             }
         }
         Ok(())
+    }
+
+    /// What is held out is where the holdout's command expects it, and nowhere else.
+    fn link_held_out(&self, room: &Room) -> Result<(), GitError> {
+        for path in self.held_out(room) {
+            let Ok(inner) = path.strip_prefix(room.shop.user.workdir()) else { continue };
+            let place = self.tree().join(inner);
+            // Of what is left out the folders are there, empty.
+            workspace::wipe(&place)?;
+            if let Some(above) = place.parent() {
+                fs::create_dir_all(above).map_err(GitError::io("make the folder", above))?;
+            }
+            std::os::unix::fs::symlink(&path, &place).map_err(GitError::io("link", &place))?;
+        }
+        Ok(())
+    }
+
+    fn held_out(&self, room: &Room) -> Vec<PathBuf> {
+        let home = crate::load::home();
+        match self.role {
+            Role::Holdout => {
+                sandbox::held_out(&room.shop.spec, &room.shop.triplet_dir, home.as_deref().unwrap_or(Path::new("/")))
+            }
+            Role::Candidate | Role::Scorer | Role::Agent => Vec::new(),
+        }
     }
 
     /// Takes away what a command left, so that the next one need not wait for it. What cannot be done here is done,
@@ -261,7 +289,7 @@ impl Place {
             Some(standard) => {
                 env.push(("TMPDIR".to_owned(), "/tmp".to_owned()));
                 env.extend(standard.identity());
-                (self.view(standard)?, standard.tree().to_owned())
+                (self.view(room, standard)?, standard.tree().to_owned())
             }
             None => {
                 env.push(("TMPDIR".to_owned(), self.tmp().to_string_lossy().into_owned()));
@@ -341,16 +369,25 @@ impl Place {
             }
         }
         let write = vec![self.tree(), self.out(), self.tmp(), self.home()];
-        let read = if self.role == Role::Scorer { vec![self.artifacts()] } else { Vec::new() };
+        let mut read: Vec<PathBuf> = self.held_out(room).iter().filter_map(|path| path.canonicalize().ok()).collect();
+        read.extend(self.reads_artifacts(room).then(|| self.artifacts()));
         process::Sandbox::Fenced(Box::new(fences.fenced(self.seat(), write, read)))
     }
 
     fn seat(&self) -> SeatId {
-        // A candidate and its scorer take turns, so they may share a user.
+        // A candidate, its scorer and the holdout's take turns, so they may share a user.
         SeatId { is_desk: self.role == Role::Agent, number: self.number }
     }
 
-    fn view(&self, standard: &Standard) -> Result<process::Sandbox, Trouble> {
+    fn reads_artifacts(&self, room: &Room) -> bool {
+        match self.role {
+            Role::Scorer => true,
+            Role::Holdout => room.shop.spec.evaluate.score.is_some(),
+            Role::Candidate | Role::Agent => false,
+        }
+    }
+
+    fn view(&self, room: &Room, standard: &Standard) -> Result<process::Sandbox, Trouble> {
         let fault = |error: GitError| Trouble::Loss(Loss::Fault { what: describe(&error) });
         let disk = self.layer();
         if !standard.in_memory() {
@@ -362,6 +399,7 @@ impl Place {
             Role::Candidate => Phase::Run,
             Role::Agent => Phase::Agent,
             Role::Scorer => Phase::Score { artifacts: &artifacts },
+            Role::Holdout => Phase::Holdout { artifacts: self.reads_artifacts(room).then_some(artifacts.as_path()) },
         };
         let view = standard.view(phase, self.seat(), &self.contents, clock::now().0, &disk);
         Ok(process::Sandbox::View(Box::new(view)))

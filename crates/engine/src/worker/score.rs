@@ -174,7 +174,12 @@ fn on_champion(
     Ok(scored)
 }
 
-fn run_scorer(booth: &Place, room: &Room, seed: Seed, scorer: &Scorer) -> Result<(Scored, Usage, Captured), Trouble> {
+pub(super) fn run_scorer(
+    booth: &Place,
+    room: &Room,
+    seed: Seed,
+    scorer: &Scorer,
+) -> Result<(Scored, Usage, Captured), Trouble> {
     let spec = &room.shop.spec;
     let metrics = booth.seen_said(room).join(METRICS_FILE);
     let mut environment = told(booth, room);
@@ -211,7 +216,7 @@ fn run_scorer(booth: &Place, room: &Room, seed: Seed, scorer: &Scorer) -> Result
 }
 
 /// The scorer's place as new, with an empty folder for artifacts.
-fn as_new(booth: &mut Place, room: &Room) -> Result<PathBuf, Trouble> {
+pub(super) fn as_new(booth: &mut Place, room: &Room) -> Result<PathBuf, Trouble> {
     booth.fresh(room, &Contents(Vec::new()))?;
     let artifacts = booth.artifacts();
     workspace::empty(&artifacts).map_err(|error| fault(describe(&error)))?;
@@ -231,6 +236,6 @@ fn last_line(said: &Captured) -> String {
     one_line(text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(""))
 }
 
-fn fault(what: String) -> Trouble {
+pub(super) fn fault(what: String) -> Trouble {
     Trouble::Loss(Loss::Fault { what })
 }

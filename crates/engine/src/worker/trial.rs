@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use overnight_model::measure::Usage;
 use overnight_model::metric::{self, MetricError, Reader};
 use overnight_model::proposal::Contents;
-use overnight_model::{Ending, Measurement, Score, Seed};
+use overnight_model::{Ending, Measurement, Millis, Score, Seed};
 
 use super::capture::Capture;
 use super::place::{Order, Place, Ran, Room};
@@ -53,7 +53,7 @@ pub(crate) fn run(
 }
 
 /// Adds a line of ours to what a failed command printed, where there is something to say.
-fn say_what_is_missing(room: &Room, output: &mut Captured) {
+pub(super) fn say_what_is_missing(room: &Room, output: &mut Captured) {
     if let Some(hint) = hint::hint(room, &output.kept) {
         if !output.kept.is_empty() && !output.kept.ends_with(b"\n") {
             output.kept.push(b'\n');
@@ -73,6 +73,11 @@ fn measure(
     if room.shop.spec.evaluate.score.is_some() {
         return score::score(spot, room, seed, contents, champion, said);
     }
+    Ok(taken_at_its_word(said))
+}
+
+/// A trial whose numbers are those that candidate code gave.
+pub(super) fn taken_at_its_word(said: Said) -> Done {
     let Said { ran: Ran { ending, usage, left: _ }, found, numbers, output } = said;
     // Whatever a failed command printed is a claim, not a measurement.
     let (metric, problem) = match (ending.succeeded(), found) {
@@ -81,11 +86,23 @@ fn measure(
         (false, _) => (None, None),
     };
     let measurement = Measurement { ending, metric, problem, numbers, usage, output: None, claim: None, scorer: None };
-    Ok(Done { measurement, output: Some(output), scorer_output: None })
+    Done { measurement, output: Some(output), scorer_output: None }
 }
 
 /// Runs the candidate's part of it.
 pub(super) fn run_candidate(place: &mut Place, room: &Room, seed: Seed, contents: &Contents) -> Result<Said, Trouble> {
+    let evaluate = &room.shop.spec.evaluate;
+    run_command(place, room, seed, contents, (&evaluate.run, evaluate.kill))
+}
+
+/// Runs a command with these contents in the surface.
+pub(super) fn run_command(
+    place: &mut Place,
+    room: &Room,
+    seed: Seed,
+    contents: &Contents,
+    (command, limit): (&str, Millis),
+) -> Result<Said, Trouble> {
     place.fresh(room, contents)?;
     let spec = &room.shop.spec;
     let metrics = place.seen_said(room).join(METRICS_FILE);
@@ -94,8 +111,7 @@ pub(super) fn run_candidate(place: &mut Place, room: &Room, seed: Seed, contents
     environment.push(("OVERNIGHT_METRICS".to_owned(), metrics.to_string_lossy().into_owned()));
     let reader = || Reader::new(&spec.metric.name, spec.metric.pick);
     let (mut stdout, mut stderr, mut capture) = (reader(), reader(), Capture::new());
-    let order =
-        Order { command: spec.evaluate.run.clone(), environment, stdin: Stdin::Null, limit: spec.evaluate.kill };
+    let order = Order { command: command.to_owned(), environment, stdin: Stdin::Null, limit };
     let ran = place.run(room, Kind::Evaluation, order, |stream, bytes| {
         capture.feed(bytes);
         match stream {

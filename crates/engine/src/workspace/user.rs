@@ -96,6 +96,12 @@ impl UserRepo {
         // People link this file to one of their own; the link stays.
         let path = path.canonicalize().unwrap_or(path);
         let add = || -> std::io::Result<()> {
+            let folder = path.parent().expect("the file lies in a folder");
+            std::fs::create_dir_all(folder)?;
+            let folder = std::fs::File::open(folder)?;
+            // Two that begin at once would take each other's temporary file away. Where a folder cannot be locked, as on
+            // some network disks, they have to be lucky.
+            let _ = rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive);
             let mut text = disk::read_if_there(&path)?.unwrap_or_default();
             if text.split(|byte| *byte == b'\n').any(|line| line == pattern.as_bytes()) {
                 return Ok(());
@@ -105,7 +111,6 @@ impl UserRepo {
             }
             text.extend_from_slice(pattern.as_bytes());
             text.push(b'\n');
-            std::fs::create_dir_all(path.parent().expect("the file lies in a folder"))?;
             let temporary = path.with_file_name(".exclude.overnight");
             disk::replace_file(&path, &temporary, &text, 0o644, Durability::Cached)
         };

@@ -218,6 +218,7 @@ fn spec(trials: u64, min_gain: f64, judge: JudgeSpec) -> Spec {
             pick: Pick::Only,
         },
         evaluate: Evaluate::new("run", TRIAL),
+        holdout: None,
         guards: Vec::new(),
         // A gain that waits for a person is not one that was missed.
         judge: JudgeSpec { max_step_gain: None, ..judge },

@@ -15,10 +15,11 @@ pub enum Notion {
     Closing,
     Restacked,
     Simpler,
+    Holdout,
 }
 
 impl Notion {
-    pub const ALL: [Notion; 10] = [
+    pub const ALL: [Notion; 11] = [
         Notion::Noise,
         Notion::Seed,
         Notion::ExpectedGain,
@@ -29,6 +30,7 @@ impl Notion {
         Notion::Closing,
         Notion::Restacked,
         Notion::Simpler,
+        Notion::Holdout,
     ];
 
     pub fn name(self) -> &'static str {
@@ -43,6 +45,7 @@ impl Notion {
             Notion::Closing => "closing",
             Notion::Restacked => "restacked",
             Notion::Simpler => "simpler",
+            Notion::Holdout => "holdout",
         }
     }
 
@@ -131,6 +134,14 @@ impl Notion {
                        margin is spent once, however many simpler ones follow.",
                 causes: &["an edit that removes code which did nothing"],
                 todo: &["nothing"],
+            },
+            Notion::Holdout => Meaning {
+                short: "a second opinion on data that nothing was chosen by, opened a counted number of times",
+                long: "A night fits the evaluation that it is judged by, its accidents included. `[holdout]` names a scorer \
+                       and files that no trial, scorer or agent sees; only `overnight compare A B --holdout` opens it, \
+                       and every look is counted, because what is looked at often is fitted too.",
+                causes: &["`[holdout]` is set; without it the trust line says `no holdout`"],
+                todo: &["before you merge a champion: `overnight compare baseline champion --holdout`"],
             },
         }
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use overnight_engine::holdout::openings;
 use overnight_engine::load::{SiteError, locate};
 use overnight_engine::workspace::{GitError, UserRepo, shell_word};
 use overnight_model::event::StopReason;
@@ -100,7 +101,7 @@ fn one(place: &Place, standing: &Standing) -> Vec<String> {
                 Paper::Gone | Paper::Problems(_) | Paper::Unborn(_) => Asked::default(),
             };
             let flag = super::study_flag(&standing.site);
-            lines.extend(status::results(summary, asked, standing.holder.is_some(), &flag));
+            lines.extend(status::results(summary, (asked, openings(&standing.site)), standing.holder.is_some(), &flag));
         }
         (None, Paper::Sound(spec)) => lines.extend(plan(spec)),
         (None, _) => {}

@@ -1,6 +1,7 @@
 //! `overnight log`: the experiments so far.
 
 use overnight_engine::history;
+use overnight_engine::holdout::openings;
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::Site;
 use overnight_model::ExperimentId;
@@ -71,7 +72,7 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
     }
     imported.iter().for_each(|line| ui::say(line));
     if let Some(summary) = &summary {
-        ui::say(&format!("{} · {}", term::counts(summary), night::trust_of(summary)));
+        ui::say(&format!("{} · {}", term::counts(summary), night::trust_of(summary, openings(&site))));
         if shown == PAGE && limit == Some(PAGE) {
             ui::say("`overnight log --all` shows all of them, `overnight show N` one");
         }

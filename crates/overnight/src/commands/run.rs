@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::time::Duration;
 
+use overnight_engine::holdout::openings;
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, locate};
 use overnight_engine::open::{How, OnDirty, Opened};
@@ -70,7 +71,7 @@ pub(super) fn say_end(reason: &StopReason, summary: Option<&Summary>, asked: Ask
         }
         ui::say(&format!("so far     {}", term::counts(summary)));
         term::flaky(summary).iter().for_each(|line| ui::say(line));
-        ui::say(&night::trust_of(summary));
+        ui::say(&night::trust_of(summary, openings(site)));
     }
     ui::say(&ui::printable(&term::stop_sentence(reason)));
     super::say_hint(reason, &site.state());

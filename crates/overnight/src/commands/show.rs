@@ -1,5 +1,6 @@
 //! `overnight show N`: one experiment in full.
 
+use overnight_engine::holdout::openings;
 use overnight_engine::ledger::{Reader, StoredEvent};
 use overnight_engine::worker::HINT_MARK;
 use overnight_model::event::{Proposed, Purpose};
@@ -70,7 +71,7 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     }
     if let Some(summary) = &summary {
         lines.push(String::new());
-        lines.push(night::trust_of(summary));
+        lines.push(night::trust_of(summary, openings(&site)));
     }
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)

@@ -1,5 +1,6 @@
 //! `overnight status`: where the study stands.
 
+use overnight_engine::holdout::{Openings, openings};
 use overnight_engine::lock::{Holder, Lock};
 use overnight_engine::workspace::UserRepo;
 use overnight_model::study::Summary;
@@ -16,9 +17,10 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
     let asked = summary.as_ref().map(|summary| super::standing::asked(&site, summary)).unwrap_or_default();
     let holder = UserRepo::discover(&site.dir).ok().and_then(|user| Lock::holder(user.common_dir(), &site.study));
-    let state = state(summary.as_ref(), holder.as_ref());
+    let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(&site));
     if args.json {
-        ui::data(&json::line(&json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), asked)));
+        let status = json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), (asked, holdout));
+        ui::data(&json::line(&status));
         return Ok(Exit::Done);
     }
     let imports =
@@ -31,7 +33,7 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };
-    lines.extend(results(&summary, asked, holder.is_some(), &super::study_flag(&site)));
+    lines.extend(results(&summary, (asked, holdout), holder.is_some(), &super::study_flag(&site)));
     lines.extend(imported);
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
@@ -48,7 +50,12 @@ pub(super) fn state(summary: Option<&Summary>, holder: Option<&Holder>) -> &'sta
 }
 
 /// What a study has come to so far.
-pub(super) fn results(summary: &Summary, asked: Asked, is_running: bool, flag: &str) -> Vec<String> {
+pub(super) fn results(
+    summary: &Summary,
+    (asked, holdout): (Asked, Option<Openings>),
+    is_running: bool,
+    flag: &str,
+) -> Vec<String> {
     let mut lines: Vec<String> = term::waiting(summary, flag).into_iter().collect();
     lines.extend(term::standing(summary, asked));
     lines.push(format!("so far     {}", term::counts(summary)));
@@ -61,7 +68,7 @@ pub(super) fn results(summary: &Summary, asked: Asked, is_running: bool, flag: &
     if let Some(reason) = summary.stopped.as_ref().filter(|_| !is_running) {
         lines.push(format!("last run   {}", ui::printable(&term::stop_sentence(reason))));
     }
-    lines.push(night::trust_of(summary));
+    lines.push(night::trust_of(summary, holdout));
     if summary.champion.is_some() {
         let study = &summary.study;
         lines.push(format!("branch     overnight/{study} · read it with `git log overnight/{study}`"));

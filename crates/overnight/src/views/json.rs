@@ -1,5 +1,6 @@
 //! The JSON contract. Names are stable; a number that is not known is `null`.
 
+use overnight_engine::holdout::Openings;
 use overnight_model::judge::Estimate;
 use overnight_model::study::{FlakyGuard, Level, Row, SeedUse, SegmentRow, Spent, Summary};
 use overnight_model::{CommitId, Timestamp};
@@ -89,6 +90,9 @@ pub(crate) struct StatusJson<'a> {
     spent: Spent,
     /// How long one takes, on average.
     trial_seconds: Option<f64>,
+    /// Only where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holdout: Option<Openings>,
     /// Only where there was a segment before.
     #[serde(skip_serializing_if = "Option::is_none")]
     segment: Option<u32>,
@@ -155,7 +159,7 @@ impl<'a> StatusJson<'a> {
         state: &'a str,
         is_running: bool,
         summary: Option<&'a Summary>,
-        asked: Asked,
+        (asked, holdout): (Asked, Option<Openings>),
     ) -> StatusJson<'a> {
         let level = |level: Option<&'a overnight_model::study::Level>| {
             level.map_or_else(LevelJson::default, |level| LevelJson {
@@ -179,6 +183,7 @@ impl<'a> StatusJson<'a> {
                 .map_or(overnight_model::spec::Assurance::Cooperative.name(), |summary| &summary.assurance),
             sandbox: summary.map_or("none", |summary| &summary.sandbox),
             cost_usd: None,
+            holdout,
             segment: summary.filter(|summary| !summary.past.is_empty()).map(|summary| summary.segment),
             suspects: summary.map(|summary| summary.suspects).filter(|suspects| *suspects > 0),
             flaky_guards: summary.map_or(&[], |summary| &summary.flaky),

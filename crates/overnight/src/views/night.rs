@@ -1,5 +1,6 @@
 //! What the judge can tell apart, what the gain is, and where the trials went: lines for people.
 
+use overnight_engine::holdout::Openings;
 use overnight_model::Millis;
 use overnight_model::forecast::{Sure, smallest_sure_gain};
 use overnight_model::judge::{Estimate, Noise};
@@ -34,7 +35,7 @@ impl From<&Spec> for Asked {
 }
 
 /// How far the numbers can be trusted, in one line.
-pub(crate) fn trust(assurance: &str, sandbox: &str, repeats: u32, seed: SeedUse) -> String {
+pub(crate) fn trust(assurance: &str, sandbox: &str, repeats: u32, seed: SeedUse, holdout: Option<Openings>) -> String {
     let seeds = match (repeats, seed) {
         (0, _) => "no repeats yet".to_owned(),
         (1, _) => "1 seed".to_owned(),
@@ -43,12 +44,17 @@ pub(crate) fn trust(assurance: &str, sandbox: &str, repeats: u32, seed: SeedUse)
         (repeats, SeedUse::NotAlone) => format!("{repeats} repeats, the seed does not settle them"),
         (repeats, SeedUse::Unknown) => format!("{repeats} repeats, seed not probed"),
     };
-    format!("trust: {assurance} · sandbox {sandbox} · {seeds} · no holdout")
+    let holdout = match holdout {
+        None => "no holdout".to_owned(),
+        Some(Openings { opened: 0, .. }) => "holdout unopened".to_owned(),
+        Some(Openings { opened, budget }) => format!("holdout opened {opened} of {budget}"),
+    };
+    format!("trust: {assurance} · sandbox {sandbox} · {seeds} · {holdout}")
 }
 
 /// The same of a study.
-pub(crate) fn trust_of(summary: &Summary) -> String {
-    trust(&summary.assurance, &summary.sandbox, summary.noise.trials, summary.noise.seed)
+pub(crate) fn trust_of(summary: &Summary, holdout: Option<Openings>) -> String {
+    trust(&summary.assurance, &summary.sandbox, summary.noise.trials, summary.noise.seed, holdout)
 }
 
 /// The champion against the baseline, where there is another champion.
@@ -184,12 +190,19 @@ mod tests {
 
     #[test]
     fn a_claim_says_what_is_known_of_its_seeds() {
-        let said = |repeats, seed| trust("separated", "standard", repeats, seed);
+        let said = |repeats, seed| trust("separated", "standard", repeats, seed, None);
         assert_eq!(said(3, SeedUse::Settles), "trust: separated · sandbox standard · 3 seeds · no holdout");
         assert!(said(3, SeedUse::Ignored).contains("· 3 seeds, all the same ·"));
         assert!(said(3, SeedUse::NotAlone).contains("· 3 repeats, the seed does not settle them ·"));
         assert!(said(3, SeedUse::Unknown).contains("· 3 repeats, seed not probed ·"));
         assert!(said(0, SeedUse::Unknown).contains("· no repeats yet ·"));
+    }
+
+    #[test]
+    fn a_claim_says_how_often_its_holdout_was_looked_at() {
+        let said = |opened| trust("separated", "standard", 3, SeedUse::Settles, Some(Openings { opened, budget: 20 }));
+        assert!(said(0).ends_with(" · holdout unopened"));
+        assert!(said(3).ends_with(" · holdout opened 3 of 20"));
     }
 
     #[test]

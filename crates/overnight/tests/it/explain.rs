@@ -36,7 +36,7 @@ fn a_verdict_is_explained_with_what_to_do() {
     insta::assert_snapshot!(repo.ok(&["explain", "3"]), @"
     exit code 3 · refused: the sandbox is weaker than `sandbox.min`, another engine runs the study,
     a file differs from its commit, the branch was moved; of `audit`: the branch that was asked for
-    was not made
+    was not made; of `compare`: no opening of the holdout is left
     --- exit code 0
     ");
     repo.ok(&["explain", "Separated"]).says("without candidate code");

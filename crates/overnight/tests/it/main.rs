@@ -19,6 +19,7 @@ mod explain;
 mod guards;
 mod hints;
 mod history;
+mod holdout;
 mod init;
 mod isolation;
 mod judge;

@@ -2,6 +2,7 @@
 
 mod documented;
 mod evaluate;
+mod holdout;
 mod judge;
 mod keys;
 mod metric;

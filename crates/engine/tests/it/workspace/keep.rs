@@ -424,3 +424,15 @@ fn an_exclude_line_is_added_once_and_keeps_what_is_there() {
     user.exclude("/.overnight/").unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "/.overnight/\n");
 }
+
+/// Two comparisons that began at once took each other's temporary file away.
+#[test]
+fn exclude_lines_that_are_added_at_once_are_all_there() {
+    let repo = Repo::new();
+    let users: Vec<_> = (0..16).map(|n| (n, repo.open())).collect();
+    let add = |(n, user): (u32, UserRepo)| std::thread::spawn(move || user.exclude(&format!("/{n}/")).unwrap());
+    let threads: Vec<_> = users.into_iter().map(add).collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let text = std::fs::read_to_string(repo.dir.join(".git/info/exclude")).unwrap();
+    (0..16).for_each(|n| assert_eq!(text.lines().filter(|line| *line == format!("/{n}/")).count(), 1, "{text}"));
+}

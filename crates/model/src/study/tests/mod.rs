@@ -49,6 +49,7 @@ fn spec() -> Spec {
             pick: Pick::Only,
         },
         evaluate: Evaluate { kill: Millis::seconds(60), ..Evaluate::new("run", Millis::seconds(1)) },
+        holdout: None,
         guards: Vec::new(),
         judge: JudgeSpec::default(),
         agent: AgentSpec {

@@ -9,6 +9,7 @@ mod screen;
 
 use overnight_engine::clock::Stopwatch;
 use overnight_engine::dispatch::Fault;
+use overnight_engine::holdout::openings;
 use overnight_engine::load::{Site, locate, span};
 use overnight_engine::process::Keeper;
 use overnight_engine::rehearse::{Subject, fresh_seed};
@@ -92,6 +93,7 @@ pub(crate) fn audit(place: &Place, args: &Audit) -> Outcome<Exit> {
         goal: spec.metric.goal,
         assurance: spec.evaluate.assurance().name(),
         tier: found.tier,
+        holdout: openings(&site),
         a: range.a.clone(),
         b: range.b.clone(),
         most: args.pairs,

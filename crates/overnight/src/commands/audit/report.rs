@@ -1,5 +1,6 @@
 //! What an audit learned, for programs and for the screen.
 
+use overnight_engine::holdout::Openings;
 use overnight_model::claim::audit::{Audit, Verdict};
 use overnight_model::claim::{Decision, Standing};
 use overnight_model::spec::Tier;
@@ -38,6 +39,7 @@ pub(super) struct Report {
     pub(super) goal: Goal,
     pub(super) assurance: &'static str,
     pub(super) tier: Tier,
+    pub(super) holdout: Option<Openings>,
     pub(super) a: End,
     pub(super) b: End,
     pub(super) most: u32,
@@ -169,6 +171,7 @@ impl Report {
             "trials": self.trials,
             "assurance": self.assurance,
             "sandbox": self.tier.name(),
+            "holdout": self.holdout,
         })
     }
 }

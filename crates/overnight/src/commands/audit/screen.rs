@@ -107,7 +107,7 @@ pub(super) fn result(report: &Report, plan: &Plan, offer: &Offer, is_interrupted
         if seeds > 1 && report.audit.is_quiet() { ": no surface gave two different numbers" } else { "" }
     ));
     let seed = if seeds > 2 && report.audit.is_quiet() { SeedUse::Ignored } else { SeedUse::Unknown };
-    lines.push(night::trust(report.assurance, report.tier.name(), seeds, seed));
+    lines.push(night::trust(report.assurance, report.tier.name(), seeds, seed, report.holdout));
     if is_interrupted {
         lines.push("stopped before the end: what is told is settled, all else is open".to_owned());
     } else if report.out_of_time {

@@ -87,7 +87,8 @@ pub(super) fn trust(sequence: &mut Sequence, measured: &Measured) {
         Chance::Unseeded => SeedUse::NotAlone,
         Chance::Untold => SeedUse::Unknown,
     };
-    let line = night::trust(spec.evaluate.assurance().name(), tier.name(), measured.repeats.seeds, seed);
+    let line =
+        night::trust(spec.evaluate.assurance().name(), tier.name(), measured.repeats.seeds, seed, sequence.holdout);
     let what = line.strip_prefix("trust: ").unwrap_or(&line).to_owned();
     let raise = match spec.evaluate.assurance() {
         Assurance::Cooperative => Some(

@@ -122,6 +122,7 @@ mod tests {
                 pick: Default::default(),
             },
             evaluate: Evaluate { folder: "a".into(), ..Evaluate::new("python3 ./run.py --x", Millis::seconds(1)) },
+            holdout: None,
             guards: Vec::new(),
             judge: Default::default(),
             agent: overnight_model::spec::AgentSpec {

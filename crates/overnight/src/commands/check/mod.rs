@@ -4,6 +4,7 @@ mod agent;
 mod before;
 mod end;
 mod fixed;
+mod holdout;
 mod look;
 mod machine;
 mod nulls;

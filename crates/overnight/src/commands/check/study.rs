@@ -2,6 +2,7 @@
 
 use overnight_engine::clock::Stopwatch;
 use overnight_engine::dispatch::Fault;
+use overnight_engine::holdout::{Openings, openings};
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::locate;
 use overnight_engine::process::Keeper;
@@ -14,7 +15,7 @@ use overnight_model::{Millis, Seed};
 
 use super::report::{Finding, Level, Report, TrialRow};
 use super::screen::Screen;
-use super::{agent, before, end, nulls, repeats, seeds, trials, words};
+use super::{agent, before, end, holdout, nulls, repeats, seeds, trials, words};
 use crate::args::{Check, Place};
 use crate::commands::interrupt::Interrupt;
 use crate::error::{CliError, Exit, Outcome};
@@ -48,6 +49,7 @@ pub(super) struct Sequence {
     /// Where the seed is named or fixed, and the line that would set it.
     pub(super) seed: seeds::SeedLook,
     pub(super) bench: Option<Bench>,
+    pub(super) holdout: Option<Openings>,
     interrupt: Interrupt,
 }
 
@@ -89,6 +91,7 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
         is_models,
         seed: seeds::SeedLook::default(),
         bench: None,
+        holdout: openings(&site),
         interrupt,
     };
     let halt = sequence.run(&site, subject, keeper).err();
@@ -143,6 +146,7 @@ impl Sequence {
         trials::guards(self, site)?;
         let measured = trials::repeats(self, first)?;
         nulls::check(self, &measured)?;
+        holdout::check(self)?;
         end::night(self, &measured);
         end::trust(self, &measured);
         Ok(())
@@ -220,10 +224,12 @@ fn head(spec: &Spec, args: &Check) -> String {
     let metric = &spec.metric;
     let budget = spec.evaluate.budget;
     let guards = spec.guards.iter().filter(|guard| matches!(guard.check, GuardCheck::Run(_))).count() as u64;
+    // On what a trial left, the holdout takes a scorer's time.
+    let is_run_again = spec.holdout.is_some() && spec.evaluate.score.is_none();
     // How many follows from how long the first one takes: slow ones as long as their budget, quick ones no time.
     let runs = |seconds: f64| {
         let trials = u64::from(args.trials.unwrap_or(repeats::wanted(seconds)));
-        trials + guards + if repeats::is_affordable(seconds) { 2 } else { 1 }
+        trials + guards + u64::from(is_run_again) + if repeats::is_affordable(seconds) { 2 } else { 1 }
     };
     let (slow, quick) = (runs(budget.as_secs()), runs(0.0));
     let count = if slow == quick { format!("{slow} runs") } else { format!("{slow} to {quick} runs") };

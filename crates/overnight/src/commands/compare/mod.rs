@@ -1,5 +1,6 @@
 //! `overnight compare A B`: whether B is really better than A. Needs no agent, no key and no study that has begun.
 
+mod holdout;
 mod match_up;
 mod report;
 mod screen;
@@ -26,8 +27,10 @@ const CODES: &str = "\
 A and B are commits as git names them (a branch, a tag, a hash, HEAD~2), `champion` or `baseline` of the
 study, or `.` for the working tree. The triplet is that of the working tree.
 
+With --holdout the exit code is that of the holdout; both results are shown.
+
 Exit codes: 0 B is better, 10 they are equal or cannot be told apart, 11 B is worse or does not run,
-1 A does not run, 130 interrupted.";
+1 A does not run, 3 no opening of the holdout is left, 130 interrupted.";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = CODES)]
@@ -47,6 +50,9 @@ pub(crate) struct Compare {
     /// Put A's surface on B's tree, so that nothing else differs
     #[arg(long)]
     surface_only: bool,
+    /// Score both on the holdout as well; one of its counted openings, however many pairs it takes
+    #[arg(long)]
+    holdout: bool,
     /// Draw seeds and the order within pairs from S, to do it again as it was
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
@@ -66,15 +72,19 @@ pub(crate) fn compare(place: &Place, args: &Compare) -> Outcome<Exit> {
     let screen = Screen { live: Live::new(!args.json), is_quiet: args.json };
     let seed = args.seed.map_or_else(fresh_seed, Ok)?;
     let sides = Sides::find(&site, args)?;
+    let (seal, openings) = holdout::Seal::find(&site, &sides, args.holdout)?;
     let found = trials::machine(&sides.tree_of_b, &keeper, args.sandbox)?;
-    let mut report = Report::new(&sides, args, seed, found.tier);
+    let mut report = Report::new(&sides, args, seed, found.tier, openings);
     screen.lines(&screen::head(&report, &sides));
-    let end = match MatchUp::open(sides, keeper, &found, interrupt, &screen) {
-        Ok(mut match_up) => match_up.run(&mut report, &screen),
-        Err(halt) => halt,
+    let (halt, opened) = match MatchUp::open(sides, seal, keeper, &found, interrupt, &screen) {
+        Ok(mut match_up) => {
+            let halt = match_up.run(&mut report, &screen);
+            (halt, match_up.seal.opened())
+        }
+        Err(halt) => (halt, None),
     };
     screen.live.end();
-    let end = match end {
+    let end = match halt {
         Halt::End(end) => end,
         Halt::Interrupted => End::Interrupted,
         Halt::Error(error) => return Err(error),
@@ -83,5 +93,8 @@ pub(crate) fn compare(place: &Place, args: &Compare) -> Outcome<Exit> {
         ui::data(&report.as_json(&end).to_string());
     }
     screen.lines(&screen::result(&report, &end));
-    Ok(end.exit())
+    if let Some(opened) = opened {
+        opened.close(&report.holdout_json(&end))?;
+    }
+    Ok(report.exit(&end))
 }

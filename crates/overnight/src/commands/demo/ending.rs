@@ -45,7 +45,7 @@ pub(crate) fn screen(
     lines.push(format!("luck       first runs that beat the champion: {beat} · run again: {again} · kept: {kept}"));
     lines.extend(villain_lines(state, folder, &rows, not_run));
     if let Some(summary) = &ended.summary {
-        lines.push(night::trust_of(summary));
+        lines.push(night::trust_of(summary, None));
     }
     lines.extend(not_enforced(found));
     let through = villains::got_through(&rows, folder);

@@ -21,6 +21,7 @@ pub(super) fn scene(name: &str) -> Option<Repo> {
         "separated" => separated(),
         "compare" => compare(),
         "compare-noisy" => compare_noisy(),
+        "holdout" => holdout(),
         "audit" => audit(),
         "imported" => with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN), ("results.tsv", RESULTS)]),
         DEMO => with(&[]),
@@ -56,6 +57,27 @@ fn compare() -> Repo {
 fn compare_noisy() -> Repo {
     let repo = with(&[("overnight.toml", NOISY_TRIPLET), ("knob.py", "x = 8\n"), ("score.py", NOISY_APART)]);
     repo.write("knob.py", "x = 7\n").commit("seven");
+    repo
+}
+
+/// The last commit fits an accident of the labels that trials are scored by.
+fn holdout() -> Repo {
+    let row = |i: u32| (i * 7) % 10;
+    let rows: String = (0..80).map(|i| format!("{}\n", row(i))).collect();
+    let labels = |from: u32, mislabelled: u32| -> String {
+        let label = |i: u32| u32::from(row(i) > 3 || row(i) == mislabelled);
+        (from..from + 40).map(|i| format!("{i},{}\n", label(i))).collect()
+    };
+    let repo = with(&[
+        ("overnight.toml", HOLDOUT_TRIPLET),
+        ("train.py", &SEPARATED.replace("THRESHOLD = 8", "THRESHOLD = 3")),
+        ("score.py", HOLDOUT_SCORER),
+        ("rows.csv", &rows),
+        ("labels.csv", &labels(0, 2)),
+        ("holdout.csv", &labels(40, 10)),
+    ]);
+    repo.write("train.py", &repo.read("train.py").replace("> THRESHOLD", "> THRESHOLD or int(row) == 2"));
+    repo.commit("twos are ones");
     repo
 }
 
@@ -216,6 +238,26 @@ predictions = open(os.path.join(os.environ["OVERNIGHT_ARTIFACTS"], "predictions.
 if len(predictions) != len(labels):
     sys.exit("the predictions are not one for each row")
 print(f"accuracy: {sum(a == b for a, b in zip(labels, predictions)) / len(labels)}")
+"#;
+
+const HOLDOUT_TRIPLET: &str = r#"surface = "train.py"
+metric  = { name = "accuracy", goal = "max" }
+[evaluate]
+run     = "python3 train.py"
+budget  = "10s"
+score   = "python3 score.py labels.csv"
+hidden  = ["score.py", "labels.csv"]
+[holdout]
+score   = "python3 score.py holdout.csv"
+files   = "holdout.csv"
+"#;
+
+const HOLDOUT_SCORER: &str = r#"import os
+import sys
+
+predictions = open(os.path.join(os.environ["OVERNIGHT_ARTIFACTS"], "predictions.csv")).read().split()
+labels = [line.strip().split(",") for line in open(sys.argv[1])]
+print(f"accuracy: {sum(predictions[int(row)] == label for row, label in labels) / len(labels)}")
 "#;
 
 const LIAR: &str = r#"import os
