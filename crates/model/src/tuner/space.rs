@@ -70,6 +70,8 @@ impl Domain {
         match *self {
             Domain::Number { low, high, grain, .. } => {
                 let settled = match grain {
+                    // The ends of a range exist, whatever their digits.
+                    Grain::Any if value == low || value == high => value,
                     Grain::Any => rounded(value, SHORT_DIGITS),
                     Grain::Whole => value.round(),
                     Grain::PowerOfTwo => value.abs().log2().round().exp2().copysign(value),
@@ -84,6 +86,14 @@ impl Domain {
                 }
             }
             Domain::Choice { options } => value.round().clamp(0.0, options.saturating_sub(1) as f64),
+        }
+    }
+
+    /// A value nearby that is easier to read: two digits, where more say nothing.
+    pub fn plain(&self, value: f64) -> f64 {
+        match self {
+            Domain::Number { grain: Grain::Any, .. } => self.settle(rounded(value, SHORT_DIGITS - 1)),
+            _ => value,
         }
     }
 

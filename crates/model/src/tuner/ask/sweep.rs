@@ -66,7 +66,11 @@ fn values(domain: &Domain, from: f64, way: &Way<'_>, at: usize) -> Vec<f64> {
                 Way::Other(told) if told.point[at] > from => vec![-FIRST_STEP],
                 Way::Other(_) => vec![FIRST_STEP],
             };
-            ways.into_iter().filter_map(|by| domain.step(from, by)).collect()
+            let step = |by: f64| {
+                let value = domain.step(from, by)?;
+                Some(domain.plain(value)).filter(|plain| *plain != from).or(Some(value))
+            };
+            ways.into_iter().filter_map(step).collect()
         }
         Domain::Choice { options } => (1..*options).map(|by| ((from as usize + by) % options) as f64).collect(),
     }
