@@ -3,7 +3,7 @@
 mod gauss;
 mod mind;
 mod noise;
-mod normal;
+pub(crate) mod normal;
 mod opinion;
 mod prior;
 mod world;

@@ -1,13 +1,13 @@
 //! The normal distribution, as far as the judge needs it.
 
 /// Its density.
-pub(super) fn density(z: f64) -> f64 {
+pub(crate) fn density(z: f64) -> f64 {
     const SCALE: f64 = 0.398_942_280_401_432_7;
     SCALE * (-0.5 * z * z).exp()
 }
 
 /// The probability of less than `z` (Abramowitz and Stegun 7.1.26; off by at most 1.5e-7).
-pub(super) fn probability(z: f64) -> f64 {
+pub(crate) fn probability(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
     let series = [1.061_405_429, -1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592];

@@ -1,5 +1,7 @@
 //! What a search moves in: for each literal, the values that it may have.
 
+use super::literal::rounded;
+
 /// The literals of a surface, in order, as a search sees them.
 pub type Space = Vec<Domain>;
 
@@ -30,4 +32,73 @@ pub enum Grain {
     Any,
     Whole,
     PowerOfTwo,
+}
+
+/// New numbers get few digits, so that people can read them.
+const SHORT_DIGITS: usize = 3;
+
+impl Domain {
+    /// Where in its range a value is, from 0 to 1; a value from outside lies outside.
+    pub fn unit(&self, value: f64) -> f64 {
+        match *self {
+            Domain::Number { low, high, .. } if low == high => 0.5,
+            Domain::Number { low, high, scale: Scale::Linear, .. } => (value - low) / (high - low),
+            Domain::Number { low, high, scale: Scale::Log, .. } => {
+                // One sign throughout. A value that has no logarithm there is as far out as can be.
+                let (ratio, span) = (value / low, high / low);
+                if ratio > 0.0 { (ratio.ln() / span.ln()).clamp(-1.0, 2.0) } else { -1.0 }
+            }
+            Domain::Choice { .. } => value,
+        }
+    }
+
+    /// The nearest value that exists at a place of the range.
+    pub fn at(&self, unit: f64) -> f64 {
+        let unit = unit.clamp(0.0, 1.0);
+        match *self {
+            Domain::Number { low, high, scale: Scale::Linear, .. } => self.settle(low + (high - low) * unit),
+            Domain::Number { low, high, scale: Scale::Log, .. } => self.settle(low * (high / low).powf(unit)),
+            Domain::Choice { .. } => unit,
+        }
+    }
+
+    /// The nearest value that exists.
+    pub fn settle(&self, value: f64) -> f64 {
+        match *self {
+            Domain::Number { low, high, grain, .. } => {
+                let settled = match grain {
+                    Grain::Any => rounded(value, SHORT_DIGITS),
+                    Grain::Whole => value.round(),
+                    Grain::PowerOfTwo => value.abs().log2().round().exp2().copysign(value),
+                };
+                // Rounding may have left the range, whose ends need not be on the grain.
+                match grain {
+                    Grain::Any => settled.clamp(low, high),
+                    Grain::Whole => settled.clamp(low.ceil(), high.floor().max(low.ceil())),
+                    Grain::PowerOfTwo if settled > high && settled > 0.0 => settled / 2.0,
+                    Grain::PowerOfTwo if settled < low && settled > 0.0 => settled * 2.0,
+                    Grain::PowerOfTwo => settled,
+                }
+            }
+            Domain::Choice { options } => value.round().clamp(0.0, options.saturating_sub(1) as f64),
+        }
+    }
+
+    /// The value so far from another on the range, or the next one that exists in that direction; `None` at the end of
+    /// the range.
+    pub fn step(&self, from: f64, by: f64) -> Option<f64> {
+        let Domain::Number { scale, grain, .. } = *self else { return None };
+        let unit = self.unit(from);
+        let moved = self.at(unit + by);
+        if moved != from && (self.unit(moved) - unit) * by > 0.0 {
+            return Some(moved);
+        }
+        let next = match (grain, scale) {
+            (Grain::Any, _) => return None,
+            (Grain::Whole, _) => self.settle(from + 1.0_f64.copysign(by)),
+            // Powers of two are larger towards the far end, whatever the scale.
+            (Grain::PowerOfTwo, _) => self.settle(if by > 0.0 { from * 2.0 } else { from / 2.0 }),
+        };
+        (next != from && (self.unit(next) - unit) * by > 0.0).then_some(next)
+    }
 }

@@ -1,4 +1,15 @@
 //! The search: what was told so far, and what to try next.
+//!
+//! First each literal alone, from the present value; then jointly, where a Gaussian process expects most
+//! (Jones, Schonlau and Welch 1998, "Efficient Global Optimization of Expensive Black-Box Functions"), among edits near
+//! the best points, most of them of few literals.
+
+mod feasible;
+mod frame;
+mod gauss;
+mod joint;
+mod matrix;
+mod sweep;
 
 use super::random::Random;
 use super::space::{Domain, Point};
@@ -41,26 +52,17 @@ pub fn ask(
     seed: u64,
     known: &mut dyn FnMut(&Point) -> bool,
 ) -> Option<Asked> {
+    if space.is_empty() {
+        return None;
+    }
     let mut random = Random::new(seed, told.len() as u64);
-    let mut draw = || {
-        let mut point = here.clone();
-        let at = random.below(space.len());
-        point[at] = match &space[at] {
-            Domain::Number { low, high, .. } => low + (high - low) * random.unit(),
-            Domain::Choice { options } => random.below(*options) as f64,
-        };
-        point
-    };
-    let point = (0..100).map(|_| draw()).find(|point| point != here && !known(point))?;
-    Some(Asked { point, why: String::new() })
+    if let Some(asked) = sweep::next(space, here, told, &mut random, known) {
+        return Some(asked);
+    }
+    joint::next(space, here, told, &mut random, known)
 }
 
 /// The best point among those told, by all that is known of each: `None` where nothing was measured.
 pub fn best(space: &[Domain], told: &[Told]) -> Option<Point> {
-    let _ = space;
-    let measured = told.iter().filter_map(|told| match told.result {
-        Result::Value { value, .. } => Some((value, &told.point)),
-        _ => None,
-    });
-    measured.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, point)| point.clone())
+    joint::best(space, told)
 }
