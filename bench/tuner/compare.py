@@ -38,8 +38,8 @@ class Results:
             at_here = at if row[rule] else LOOKS.index(after)
             if at_here < len(values) and row["start"] > optimum:
                 value = values[at_here]
-                # What fails without luck is not worth more than the start.
-                regret = 1.0 if value is None else (value - optimum) / (row["start"] - optimum)
+                # What fails now and then is worse than the start, and no number says by how much.
+                regret = 1.0 + 1e-6 if value is None else (value - optimum) / (row["start"] - optimum)
                 found[seed] = max(regret, self.floor)
         return found
 
