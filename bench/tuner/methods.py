@@ -1,4 +1,5 @@
-"""The searches, all driven alike: `tell(point, value or None, error)`, `ask()` for a point, `best()`, `seconds` so far.
+"""The searches, all driven alike: `tell(point, value or None, error)`, `ask()` for a point, `best()`, `seconds` so far
+(of the processor, because a machine that is busy with other runs makes any of them wait).
 
 Every one is told the start first. What each is told of noise and failure is what it has a place for:
 
@@ -126,18 +127,18 @@ class Optuna(Search):
 
     def tell(self, point, value, error):
         super().tell(point, value, error)
-        begin = time.perf_counter()
+        begin = time.process_time()
         if value is None and self.method == "optuna-tpe":
             self.study.tell(self.open, state=self.optuna.trial.TrialState.PRUNED)
         else:
             self.worst = max(v for v in (value, self.worst) if v is not None)
             self.study.tell(self.open, self.worst if value is None else value)
-        self.seconds += time.perf_counter() - begin
+        self.seconds += time.process_time() - begin
 
     def ask(self):
-        begin = time.perf_counter()
+        begin = time.process_time()
         self.open = self.study.ask(self.distributions)
-        self.seconds += time.perf_counter() - begin
+        self.seconds += time.process_time() - begin
         return [self.outside(at, self.open.params[name(at)]) for at in range(len(self.space))]
 
 
