@@ -1,6 +1,7 @@
 //! The tuner: an agent without a model, which changes numbers and nothing else.
 
 pub mod ask;
+pub mod found;
 mod literal;
 pub(crate) mod random;
 mod search;

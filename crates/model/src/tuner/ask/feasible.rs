@@ -1,8 +1,8 @@
 //! Where not to go: failures are no values, and teach only that.
 
-use super::Result;
 use super::frame::Seen;
 use super::gauss::{Process, Sample, Shape};
+use super::{Result, Told};
 use crate::judge::normal;
 
 /// How likely a point is to work at all: a model of its own, so that failures bend nothing of what was measured.
@@ -58,3 +58,13 @@ pub(super) fn chance(process: Option<&Process<'_>>, row: &[f64]) -> f64 {
         normal::probability((mean - FAILED / 2.0) / sd.hypot(0.25))
     })
 }
+
+/// How much the chance of a failure weighs: once, as expectation has it, and more where many have failed lately. The model
+/// knows the edge badly then, and a night of failures finds nothing.
+pub(super) fn caution(told: &[Told]) -> f64 {
+    let latest = told.iter().rev().filter(|told| told.result != Result::Pending).take(LATEST);
+    let failed = latest.filter(|told| told.result == Result::Failed).count();
+    1.0 + 12.0 * failed as f64 / LATEST as f64
+}
+
+const LATEST: usize = 12;

@@ -103,10 +103,6 @@ impl Shape {
         Shape { theta }
     }
 
-    pub(super) fn length(&self, at: usize) -> f64 {
-        self.theta[at].exp()
-    }
-
     /// The share of the values' variance that neither the literals nor the known errors explain.
     pub(super) fn roughness(&self) -> f64 {
         self.theta[self.theta.len() - 1].exp()
@@ -234,10 +230,6 @@ impl<'a> Process<'a> {
         factor.forward(&mut weights);
         factor.backward(&mut weights);
         Some(Process { sample, shape, inverse_lengths, variance, factor, weights })
-    }
-
-    pub(super) fn shape(&self) -> &Shape {
-        &self.shape
     }
 
     /// The expected value at a point of the sample.

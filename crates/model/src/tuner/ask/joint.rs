@@ -3,7 +3,7 @@
 use super::feasible::{self, Feasible};
 use super::frame::{Frame, Seen, Warp};
 use super::gauss::{Process, Sample, Shape};
-use super::{Asked, Result, Told};
+use super::{Asked, Result, Told, why};
 use crate::judge::normal;
 use crate::tuner::random::Random;
 use crate::tuner::space::{Domain, Point};
@@ -21,6 +21,9 @@ const FIT_STEPS: usize = 24;
 const CANDIDATES: usize = 240;
 const REFINED: usize = 4;
 const REFINEMENTS: usize = 24;
+
+/// How much of what is expected of an edit may be given up for fewer changes, as a logarithm.
+const PRUNED: f64 = 0.05;
 
 pub(super) fn next(
     space: &[Domain],
@@ -41,7 +44,9 @@ pub(super) fn next(
     let Some(process) = Process::new(&sample, shape) else { return wild(space, here, random, known) };
     let feasible = Feasible::of(&seen, &middle);
     let feasible = feasible.as_ref().and_then(Feasible::process);
-    let search = Search { space, frame: &frame, feasible: feasible.as_ref(), process: &process, sample: &sample, warp };
+    let caution = feasible::caution(told);
+    let search =
+        Search { space, seen: &seen, caution, feasible: feasible.as_ref(), process: &process, sample: &sample, warp };
     search.next(here, told, random, known).or_else(|| wild(space, here, random, known))
 }
 
@@ -126,8 +131,10 @@ fn moved(domain: &Domain, from: f64, scale: f64, random: &mut Random) -> f64 {
 
 struct Search<'a> {
     space: &'a [Domain],
-    frame: &'a Frame<'a>,
+    seen: &'a Seen<'a>,
     feasible: Option<&'a Process<'a>>,
+    /// How much the chance of a failure weighs.
+    caution: f64,
     process: &'a Process<'a>,
     sample: &'a Sample,
     warp: Warp,
@@ -149,7 +156,7 @@ impl Search<'_> {
         random: &mut Random,
         known: &mut dyn FnMut(&Point) -> bool,
     ) -> Option<Asked> {
-        let mut centres: Vec<(f64, Point)> = vec![(self.process.mean(&self.frame.row(here)), here.clone())];
+        let mut centres: Vec<(f64, Point)> = vec![(self.process.mean(&self.seen.frame.row(here)), here.clone())];
         for at in 0..self.sample.len() {
             let told = &told[self.sample.told[at]];
             if matches!(told.result, Result::Value { .. }) {
@@ -164,11 +171,11 @@ impl Search<'_> {
             centres.push((bar, here.clone()));
         }
         let weigh = |point: Point| {
-            let row = self.frame.row(&point);
+            let row = self.seen.frame.row(&point);
             let (mean, sd) = self.process.predict(&row);
             let worth = log_improvement((bar - mean) / sd)
                 + sd.ln()
-                + feasible::chance(self.feasible, &row).max(1e-9).ln() * 1.5;
+                + feasible::chance(self.feasible, &row).max(1e-9).ln() * self.caution;
             Weighed { point, worth, mean, sd }
         };
         let mut found: Vec<Weighed> = Vec::with_capacity(CANDIDATES);
@@ -195,10 +202,30 @@ impl Search<'_> {
             }
         }
         found.sort_by(|a, b| b.worth.total_cmp(&a.worth));
+        if let Some(best) = found.first_mut() {
+            self.prune(best, here, &weigh);
+        }
         let taken = found.into_iter().find(|weighed| weighed.point != *here && !known(&weighed.point))?;
         let gain = self.warp.difference(bar - taken.mean);
-        let why = format!("the model expects {gain:.3} ± {:.3}", self.warp.difference(taken.sd));
+        let that_way = why::tried_that_way(self.seen, here, &taken.point);
+        let why = why::joint(gain, self.warp.difference(taken.sd), that_way);
         Some(Asked { point: taken.point, why })
+    }
+
+    /// Puts back what does not matter: an edit is read by people, and moves nothing for nothing.
+    fn prune(&self, weighed: &mut Weighed, here: &Point, weigh: &dyn Fn(Point) -> Weighed) {
+        let mut moved: Vec<usize> = (0..here.len()).filter(|at| weighed.point[*at] != here[*at]).collect();
+        let least = weighed.worth - PRUNED;
+        let far = |at: usize| (self.space[at].unit(weighed.point[at]) - self.space[at].unit(here[at])).abs();
+        moved.sort_by(|a, b| far(*a).total_cmp(&far(*b)));
+        for at in moved {
+            let mut point = weighed.point.clone();
+            point[at] = here[at];
+            let without = weigh(point);
+            if without.worth >= least && without.point != *here {
+                *weighed = without;
+            }
+        }
     }
 
     /// An edit of a few literals, or of all a little.

@@ -9,7 +9,13 @@ mod frame;
 mod gauss;
 mod joint;
 mod matrix;
+mod sensitivity;
 mod sweep;
+#[cfg(test)]
+mod tests;
+mod why;
+
+pub use sensitivity::{Felt, Profile, sensitivity};
 
 use super::random::Random;
 use super::space::{Domain, Point};

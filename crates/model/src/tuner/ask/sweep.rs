@@ -16,7 +16,7 @@ pub(super) fn next(
     known: &mut dyn FnMut(&Point) -> bool,
 ) -> Option<Asked> {
     for at in 0..space.len() {
-        if told.iter().any(|told| told.point[at] != told_first(told, here, at, space)) {
+        if told.iter().any(|told| told.point[at] != here[at]) {
             continue;
         }
         for value in first_values(&space[at], here[at], random) {
@@ -28,11 +28,6 @@ pub(super) fn next(
         }
     }
     None
-}
-
-/// The value that stands for "not moved".
-fn told_first(_: &Told, here: &Point, at: usize, _: &[Domain]) -> f64 {
-    here[at]
 }
 
 /// Where a literal may go first, the better guess first.
