@@ -3,7 +3,7 @@
 //! The first line opens it: `{"method": "overnight", "space": […], "start": […], "seed": 1}`. Then, in any order:
 //! `{"told": [point, value or null, error]}`, which has no answer; `{"ask": 1}`, answered by
 //! `{"point": […], "why": "…", "seconds": …}`, the time of all that was told since the last one included; and
-//! `{"best": true}`, answered by `{"point": […]}`. Numbers stand as they are, choices by their position.
+//! `{"best": true}`, answered by `{"point": […], "seconds": …}`. Numbers stand as they are, choices by their position.
 
 mod line;
 mod method;
@@ -38,10 +38,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 method.get_ready();
                 let (asked, took) = timed(|| method.ask());
                 let (point, why) = asked?;
-                answer(&Answer { point, why: Some(why), seconds: Some(seconds + took) })?;
+                answer(&Answer { point, why: Some(why), seconds: seconds + took })?;
                 seconds = 0.0;
             }
-            Request::Best(_) => answer(&Answer { point: method.best(), why: None, seconds: None })?,
+            Request::Best(_) => {
+                let (point, took) = timed(|| method.best());
+                answer(&Answer { point, why: None, seconds: took })?;
+            }
         }
     }
     Ok(())
