@@ -3,10 +3,12 @@
 import statistics
 
 from statistic import LEVEL, median_interval, wilcoxon
-from trials import AGAIN, LOOKS
+from trials import AGAIN, LOOKS, MOST
 
 # Shares of the start's regret below this are equal: nobody would see the difference.
 FLOOR = 0.001
+# With fewer seeds nearly everything is tied.
+ENOUGH = 10
 
 
 class Results:
@@ -28,6 +30,11 @@ class Results:
 
     def methods(self, objective):
         return [method for (of, method) in self.by_key if of == objective]
+
+    def missing(self, objective, wanted, after):
+        """Those of the wanted methods that have not run on enough seeds, as far as they are to run at all."""
+        wanted = [method for method in wanted if after <= MOST.get(method, after)]
+        return [method for method in wanted if len(self.by_key.get((objective, method), {})) < ENOUGH]
 
     def regrets(self, objective, method, after, rule="true"):
         """By seed. Where the start is already the best that anybody saw, there is no regret to speak of."""
