@@ -3,10 +3,12 @@
 import statistics
 
 from statistic import LEVEL, median_interval, wilcoxon
-from trials import AGAIN, LOOKS
+from trials import AGAIN, LOOKS, MOST
 
 # Shares of the start's regret below this are equal: nobody would see the difference.
 FLOOR = 0.001
+# With fewer seeds nearly everything is tied.
+ENOUGH = 10
 
 
 class Results:
@@ -29,6 +31,11 @@ class Results:
     def methods(self, objective):
         return [method for (of, method) in self.by_key if of == objective]
 
+    def missing(self, objective, wanted, after):
+        """Those of the wanted methods that have not run on enough seeds, as far as they are to run at all."""
+        wanted = [method for method in wanted if after <= MOST.get(method, after)]
+        return [method for method in wanted if len(self.by_key.get((objective, method), {})) < ENOUGH]
+
     def regrets(self, objective, method, after, rule="true"):
         """By seed. Where the start is already the best that anybody saw, there is no regret to speak of."""
         at = (LOOKS if rule == "true" else AGAIN).index(after)
@@ -38,8 +45,8 @@ class Results:
             at_here = at if row[rule] else LOOKS.index(after)
             if at_here < len(values) and row["start"] > optimum:
                 value = values[at_here]
-                # What fails without luck is not worth more than the start.
-                regret = 1.0 if value is None else (value - optimum) / (row["start"] - optimum)
+                # What fails now and then is worse than the start, and no number says by how much.
+                regret = 1.0 + 1e-6 if value is None else (value - optimum) / (row["start"] - optimum)
                 found[seed] = max(regret, self.floor)
         return found
 

@@ -2,11 +2,12 @@
 
 import demo
 import learning
+import network
 import surrogate
 import synthetic
 import systems
 
-GROUPS = {"synthetic": (synthetic, surrogate), "real": (learning, systems, demo)}
+GROUPS = {"synthetic": (synthetic, surrogate), "real": (learning, network, systems, demo)}
 
 
 def names():

@@ -34,6 +34,12 @@ def assorted(count):
     return [kinds[at % len(kinds)] for at in range(count)]
 
 
+def numbers(count):
+    """Of every kind but choices, one of which chance finds soon."""
+    kinds = [axis for axis in assorted(7) if "options" not in axis]
+    return [kinds[at % len(kinds)] for at in range(count)]
+
+
 def steps(count):
     return [whole(0, 12) if at % 2 else whole(4, 256, log=True) for at in range(count)]
 
@@ -197,7 +203,7 @@ FORMS = [
     ("valley-5", floats(5), valley, None, False),
     ("ripples-5", floats(5), ripples, None, False),
     ("pair-5", floats(5), pair, None, True),
-    ("sparse-20", assorted(20), sparse, None, True),
+    ("sparse-20", numbers(20), sparse, None, True),
     ("rate-5", floats(6)[1::2] + floats(2), rate, cliff, True),
     ("steps-8", steps(8), worth, None, False),
     ("mixed-14", assorted(14), worth, None, True),

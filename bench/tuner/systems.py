@@ -91,8 +91,7 @@ class Allocator(Problem):
 
 def cost(work, classes, page, kept, largest):
     """Bytes held more than asked for, averaged over the work, with calls to the system as bytes."""
-    of, free, pages, spare = {}, [0] * len(classes), [0] * len(classes), 0
-    used = [0] * len(classes)
+    of, free, spare = {}, [0] * len(classes), 0
     asked = held = total = calls = 0.0
     for at, (size, freed) in enumerate(work):
         if freed is None:
@@ -105,9 +104,7 @@ def cost(work, classes, page, kept, largest):
                 held += -(-size // 4096) * 4096
                 calls += 1
             else:
-                used[kind] += 1
                 if free[kind] == 0:
-                    pages[kind] += 1
                     free[kind] += max(1, int(page // classes[kind]))
                     if spare:
                         spare -= 1
@@ -122,12 +119,10 @@ def cost(work, classes, page, kept, largest):
                 held -= -(-size // 4096) * 4096
                 calls += 1
             else:
-                used[kind] -= 1
                 free[kind] += 1
                 room = max(1, int(page // classes[kind]))
                 if free[kind] >= 2 * room:
                     free[kind] -= room
-                    pages[kind] -= 1
                     if spare < kept:
                         spare += 1
                     else:

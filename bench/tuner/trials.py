@@ -50,7 +50,7 @@ def followed(problem, search, seed, trials):
         "true": found,
         "again": again or None,
         "failed": failed,
-        "seconds": short(search.seconds),
+        "cpu_seconds": short(search.seconds),
     }
 
 

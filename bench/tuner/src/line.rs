@@ -52,8 +52,7 @@ pub struct Answer {
     pub point: Option<Point>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<f64>,
+    pub seconds: f64,
 }
 
 pub fn domain(axis: &Axis) -> Result<Domain, String> {

