@@ -10,6 +10,7 @@
 mod bounds;
 mod digest;
 mod language;
+mod literals;
 mod reseed;
 mod walk;
 
@@ -20,6 +21,7 @@ use overnight_model::proposal::Contents;
 use overnight_model::{BlobId, ContentId};
 
 pub use language::Language;
+pub use literals::literals;
 pub use reseed::reseeds;
 pub use tree_sitter::{Node, Tree};
 
