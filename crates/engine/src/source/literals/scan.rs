@@ -37,8 +37,8 @@ pub(super) fn candidates(text: &str) -> (Vec<Candidate>, Vec<Remark>) {
             let span = at + from..at + from + written.len();
             let kind = kind(written);
             let name = format!("{section}{key}");
-            let (key, out, site) = (key.to_owned(), None, Site::Line);
-            found.push(Candidate { name, key, span, site, kind, by_position: false, is_changed: false, out });
+            let (key, out, site, is_whole) = (key.to_owned(), None, Site::Line, true);
+            found.push(Candidate { name, key, span, site, kind, is_whole, by_position: false, is_changed: false, out });
         }
         if found.len() >= CANDIDATES_LIMIT {
             break;

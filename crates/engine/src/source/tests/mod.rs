@@ -1,5 +1,6 @@
 mod hostile;
 mod languages;
+mod literals;
 mod properties;
 mod reseeds;
 

@@ -170,6 +170,10 @@ fn number(written: &str, candidate: &Candidate, hint: Option<Hint>) -> Result<Ra
     })?;
     let Candidate { key, site, by_position, .. } = candidate;
     let domain = match hint {
+        Some(Hint::Range { low, .. }) if !candidate.is_whole && low < 0.0 => {
+            // `x - -5` is one thing, `x--5` another.
+            return Err(LeftOut::Hint("inside of an expression a number cannot be negative".to_owned()));
+        }
         Some(Hint::Range { low, high, scale, grain }) => {
             range::hinted((low, high, scale, grain), (written, value), &notation).map_err(LeftOut::Hint)?
         }

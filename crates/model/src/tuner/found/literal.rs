@@ -30,6 +30,10 @@ pub struct Literal {
 impl Literal {
     /// Writes a value of its domain as this one is written: exponents stay exponents, quotes stay quotes.
     pub fn write(&self, value: f64) -> String {
+        // `0.10` may stay what it is.
+        if value == self.value {
+            return self.text.clone();
+        }
         let Some(notation) = &self.notation else {
             // Casting saturates: what is no position is the first or the last.
             let at = (value.round() as usize).min(self.options.len().saturating_sub(1));

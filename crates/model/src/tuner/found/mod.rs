@@ -74,6 +74,8 @@ pub struct Candidate {
     pub span: Range<usize>,
     pub site: Site,
     pub kind: Kind,
+    /// All of what is given, and not a part of an expression.
+    pub is_whole: bool,
     /// Known by its position alone: `f(#2)`.
     pub by_position: bool,
     /// Given to a name that is given something else as well.

@@ -44,7 +44,9 @@ fn positive(key: &str, site: Site, by_position: bool, value: f64, notation: &Not
     // `1 << 2` can be written as powers only.
     let is_written = matches!(notation, Notation::Power { .. });
     if is_power && (is_written || value >= SMALLEST_POWER && (meaning == Meaning::Size || notation.is_binary())) {
-        let low = (value / WHOLE_FACTOR).max(1.0);
+        // Below it `0x4` would be a pattern of bits again.
+        let least = if matches!(notation, Notation::Radix { .. }) { SMALLEST_POWER } else { 1.0 };
+        let low = (value / WHOLE_FACTOR).max(least);
         let high = 2f64.powf((value * WHOLE_FACTOR).min(limit).log2().floor()).max(2.0);
         return Domain::Number { low, high, scale: Scale::Log, grain: Grain::PowerOfTwo };
     }

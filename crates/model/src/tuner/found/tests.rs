@@ -23,6 +23,7 @@ fn constants(text: &str) -> Found {
             span: at..at + value.len(),
             site: Site::Constant,
             kind,
+            is_whole: true,
             by_position: false,
             is_changed: false,
             out: None,
