@@ -36,5 +36,6 @@ mod separated;
 mod signals;
 mod storms;
 mod toolchains;
+mod tuner;
 mod verdicts;
 mod verify;

@@ -107,7 +107,10 @@ impl Finder<'_> {
     }
 
     fn enclose(&mut self, node: Node<'_>, what: Encloses, role: &Role) -> Plan {
-        let mut name = self.name_in(node, &["name", "type"].map(|field| if is_typed(node) { "type" } else { field }));
+        let field = if node.kind() == "impl_item" { "type" } else { "name" };
+        // `Model<T>` is `Model`.
+        let text = node.child_by_field_name(field).and_then(|name| self.text_of(name));
+        let mut name = text.and_then(|text| text.split('<').next()).filter(|text| is_name(text));
         // In C the name is inside of what is declared, which may be a pointer.
         let mut declared = node.child_by_field_name("declarator");
         while let Some(inner) = declared.filter(|_| node.kind() == "function_definition") {
@@ -213,10 +216,6 @@ fn unfolded(kind: &str, node: Node<'_>, role: Role) -> Plan {
         (role @ Role::Plain(_), _) => Plan::Pass(role),
         (role, _) => Plan::Pass(role),
     }
-}
-
-fn is_typed(node: Node<'_>) -> bool {
-    node.kind() == "impl_item"
 }
 
 /// The last child, and how many there are, comments aside.

@@ -111,7 +111,7 @@ impl Callee {
         };
         let named = Named::new(format!("{}({inside})", self.name), key, Site::Argument)?;
         let out = self.out.clone().or(self.is_shaping.then_some(LeftOut::Shape));
-        Some(Named { by_position: true, out, ..named })
+        Some(Named { is_small_fixed: true, out, ..named })
     }
 
     pub(super) fn keyword(&self, word: &str) -> Option<Named> {

@@ -38,7 +38,17 @@ pub(super) fn candidates(text: &str) -> (Vec<Candidate>, Vec<Remark>) {
             let kind = kind(written);
             let name = format!("{section}{key}");
             let (key, out, site, is_whole) = (key.to_owned(), None, Site::Line, true);
-            found.push(Candidate { name, key, span, site, kind, is_whole, by_position: false, is_changed: false, out });
+            found.push(Candidate {
+                name,
+                key,
+                span,
+                site,
+                kind,
+                is_whole,
+                is_small_fixed: false,
+                is_changed: false,
+                out,
+            });
         }
         if found.len() >= CANDIDATES_LIMIT {
             break;
