@@ -181,3 +181,14 @@ fn a_check_warns_of_a_hint_that_cannot_be_followed() {
     assert_eq!(finding["level"], "warn");
     assert_eq!(finding["what"], "knobs.py:1 x: its hint cannot be followed: 5 is outside of 1 to 4");
 }
+
+#[test]
+fn every_hint_that_the_page_shows_can_be_followed() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tuner.md")).unwrap();
+    let (_, after) = page.split_once("```python\n").unwrap();
+    let (surface, _) = after.split_once("```").unwrap();
+    let found: Json = serde_json::from_str(&shown(&with("train.py", surface), &["--json"]).stdout).unwrap();
+    let hinted = found["tuner"]["files"][0]["literals"].as_array().unwrap();
+    assert!(hinted.iter().all(|literal| literal["from"] == "hint"), "{found:#}");
+    assert_eq!(hinted.len(), surface.lines().count() - 1, "all but the one that is fixed: {found:#}");
+}

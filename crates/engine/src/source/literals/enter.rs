@@ -93,13 +93,7 @@ impl Finder<'_> {
             | "type_item"
             | "type_alias_declaration"
             | "array_declarator" => Plan::Pass(Role::Out(LeftOut::Shape)),
-            "enum_body" | "enumerator_list" | "enum_variant_list" | "preproc_if" | "preproc_elif" => {
-                match node.kind() {
-                    // What stands between the conditions is code.
-                    "preproc_if" | "preproc_elif" => Plan::plain(),
-                    _ => Plan::Pass(Role::Out(LeftOut::Label)),
-                }
-            }
+            "enum_body" | "enumerator_list" | "enum_variant_list" => Plan::Pass(Role::Out(LeftOut::Label)),
             "assert_statement" | "static_assert_declaration" => Plan::Pass(Role::Out(LeftOut::Test)),
             "decorator" | "attribute_item" | "inner_attribute_item" => Plan::Pass(Role::Out(LeftOut::Operation)),
             kind => unfolded(kind, node, role),
@@ -213,7 +207,6 @@ fn unfolded(kind: &str, node: Node<'_>, role: Role) -> Plan {
         (Role::Value(named), _) => Plan::Pass(Role::Plain(Some(named.name.clone()))),
         // A statement inside of an expression, as in a function without a name, begins anew.
         (Role::Plain(_), "block" | "statement_block" | "compound_statement") => Plan::plain(),
-        (role @ Role::Plain(_), _) => Plan::Pass(role),
         (role, _) => Plan::Pass(role),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use overnight_model::tuner::found::{LeftOut, Site, left_alone};
+use overnight_model::tuner::found::{LeftOut, Site, left_alone, words};
 
 /// A longer name is no name: the text is a stranger's, and could be one long nest.
 const NAME_LIMIT: usize = 120;
@@ -74,7 +74,7 @@ impl Scope {
 
     pub(super) fn inner(&self, name: &str, what: Encloses) -> Scope {
         let path = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
-        let is_test = || name.to_lowercase().starts_with("test") || name.to_lowercase().ends_with("test");
+        let is_test = || words(name).iter().any(|word| word == "test" || word == "tests");
         let out = match left_alone(name) {
             _ if is_test() => Some(LeftOut::Test),
             out => out.filter(is_catching),

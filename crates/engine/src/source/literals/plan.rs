@@ -56,7 +56,7 @@ pub(super) enum Plan {
         named: Named,
         count: usize,
     },
-    /// An index, which nothing but what is indexed is not.
+    /// All but the first, which is what is indexed, are indices.
     Index,
     Call(Rc<Callee>),
     Arguments(Rc<Callee>),

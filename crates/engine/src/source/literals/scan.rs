@@ -13,7 +13,7 @@ const COMMENTS: [&str; 5] = ["#", "//", ";", "-- ", "/*"];
 const LINE_LIMIT: usize = 1000;
 
 /// What a comment with a hint may begin with, whatever stands before it.
-const MARKS: [char; 6] = ['#', '/', '*', ';', '-', '%'];
+const MARKS: [char; 7] = ['#', '/', '*', ';', '-', '%', '<'];
 
 pub(super) fn candidates(text: &str) -> (Vec<Candidate>, Vec<Remark>) {
     let (mut found, mut remarks): (Vec<Candidate>, Vec<Remark>) = (Vec::new(), Vec::new());

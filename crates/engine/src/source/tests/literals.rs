@@ -101,6 +101,7 @@ fn what_python_has_besides_is_left_alone_with_its_reason() {
         ("assert x < 3", &[("3", "test")]),
         ("def test_it():\n    x = 3", &[("3", "test")]),
         ("class TestIt:\n    x = 3", &[("3", "test")]),
+        ("def latest():\n    return 3", &[("3", "expression")]),
         ("def evaluate(n=3): pass", &[("3", "evaluation")]),
         ("x = evaluate(n=3)", &[("3", "evaluation")]),
         ("x = F.softmax(y, dim=-1)", &[("1", "shape")]),
@@ -130,6 +131,14 @@ fn a_hint_can_ask_for_what_is_left_alone_otherwise() {
     expect("a.py", "f(\n    1,  # overnight: 0..8\n)\n", &[("f(#1)", "1")]);
     expect("a.py", "f(mode='a')  # overnight: one of 'a', 'b'\n", &[("f(mode)", "'a'")]);
     expect("a.py", "w[0] = 0.5  # overnight: 0..1\n", &[("w[0]", "0.5")]);
+}
+
+#[test]
+fn a_second_hint_on_a_line_is_told() {
+    let found = literals("a.c", "int x = 3; /* overnight: 1..8 */ int y = 4; // overnight: 2..9\n");
+    assert_eq!(found.literals.len(), 2);
+    assert_eq!(found.left_out.len(), 1);
+    assert!(found.left_out[0].why.to_string().contains("a line has one hint"), "{found:?}");
 }
 
 #[test]
@@ -306,6 +315,7 @@ fn a_text_without_a_grammar_or_with_an_error_is_read_by_lines() {
     expect("a.py", broken, &[("LR", "0.1")]);
     let cuda = "constexpr int BLOCK = 128; // overnight: 32..1024 pow2\nvoid f() { k<<<3, 4>>>(5); }\n";
     expect("a.cu", cuda, &[("BLOCK", "128")]);
+    expect("a.md", "- temperature: 0.7 <!-- overnight: 0..1 -->\n", &[("temperature", "0.7")]);
     expect_left("a.conf", "seed = 3\na = 1\na = 2\n", &[("3", "seed"), ("1", "given_twice"), ("2", "given_twice")]);
     assert_eq!(literals("a.ini", ini).literals[0].site, Site::Line);
 }

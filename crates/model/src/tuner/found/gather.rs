@@ -62,8 +62,18 @@ type Said = Result<Hint, String>;
 fn assigned(text: &str, placed: &[(usize, Candidate)], remarks: &[Remark]) -> (BTreeMap<usize, Said>, Vec<Left>) {
     let (mut hints, mut idle) = (BTreeMap::new(), Vec::new());
     let mut lines = Lines::new(text);
+    let mut last = 0;
     for remark in remarks {
         let line = lines.of(remark.at);
+        let mut idle_for = |what: &str| {
+            let (text, why) = (shown(&remark.text), LeftOut::Hint(what.to_owned()));
+            idle.push(Left { name: String::new(), line, text, is_whole: false, why });
+        };
+        if line == last {
+            idle_for("a line has one hint");
+            continue;
+        }
+        last = line;
         let hint = Hint::read(&remark.text);
         let start = placed.partition_point(|(at, _)| *at < line);
         let here: Vec<usize> = (start..placed.len()).take_while(|at| placed[*at].0 == line).collect();
@@ -81,8 +91,7 @@ fn assigned(text: &str, placed: &[(usize, Candidate)], remarks: &[Remark]) -> (B
         });
         let here = narrow(here, &|one| one.out.is_none());
         if here.is_empty() {
-            let why = LeftOut::Hint("there is no value to tune on its line".to_owned());
-            idle.push(Left { name: String::new(), line, text: shown(&remark.text), is_whole: false, why });
+            idle_for("there is no value to tune on its line");
         }
         hints.extend(here.into_iter().map(|at| (at, hint.clone())));
     }
