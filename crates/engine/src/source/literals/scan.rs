@@ -15,7 +15,8 @@ const LINE_LIMIT: usize = 1000;
 /// What a comment with a hint may begin with, whatever stands before it.
 const MARKS: [char; 7] = ['#', '/', '*', ';', '-', '%', '<'];
 
-pub(super) fn candidates(text: &str) -> (Vec<Candidate>, Vec<Remark>) {
+/// Values by lines; `is_code` where there is a grammar, and it could understand what is written next.
+pub(super) fn candidates(text: &str, is_code: bool) -> (Vec<Candidate>, Vec<Remark>) {
     let (mut found, mut remarks): (Vec<Candidate>, Vec<Remark>) = (Vec::new(), Vec::new());
     let (mut start, mut section, mut quote) = (0, String::new(), None);
     for line in text.split_inclusive('\n') {
@@ -37,7 +38,7 @@ pub(super) fn candidates(text: &str) -> (Vec<Candidate>, Vec<Remark>) {
             let span = at + from..at + from + written.len();
             let kind = kind(written);
             let name = format!("{section}{key}");
-            let (key, out, site, is_whole) = (key.to_owned(), None, Site::Line, true);
+            let (key, out, site, is_whole) = (key.to_owned(), None, Site::Line, !is_code || is_given(&code[..from]));
             found.push(Candidate {
                 name,
                 key,
@@ -119,6 +120,11 @@ fn assigned(code: &str) -> Option<(&str, usize, &str)> {
     let written = right.trim().trim_end_matches([';', ',']).trim_end();
     let from = from + (right.len() - right.trim_start().len());
     (is_key(key) && is_value(written)).then_some((key, from, written))
+}
+
+/// Whether a value follows a sign that gives it: `lr 5` could become the difference `lr -5`.
+fn is_given(before: &str) -> bool {
+    before.trim_end().ends_with(['=', ':'])
 }
 
 fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {

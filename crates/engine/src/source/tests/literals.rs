@@ -1,7 +1,7 @@
 //! What is found to be tuned, language by language, and what holds for all of them.
 
 use overnight_model::tuner::found::{Found, Literal, Site};
-use overnight_model::tuner::space::{Domain, Grain};
+use overnight_model::tuner::space::{Domain, Grain, Scale};
 use proptest::prelude::*;
 
 use crate::source::literals;
@@ -377,6 +377,20 @@ fn hold(path: &str, text: &str) -> Result<(), TestCaseError> {
     for literal in &found.literals {
         prop_assert_eq!(text.get(literal.span.clone()), Some(literal.text.as_str()));
         prop_assert_eq!(&literal.write(literal.value), &literal.text, "{}", literal.name);
+        match literal.domain {
+            Domain::Choice { options } => prop_assert_eq!((options, options > 1), (literal.options.len(), true)),
+            Domain::Number { low, high, scale, grain } => {
+                prop_assert!(low < high && low.is_finite() && high.is_finite(), "{:?}", literal);
+                prop_assert!((low..=high).contains(&literal.value), "{:?}", literal);
+                prop_assert!(scale == Scale::Linear || low > 0.0 || high < 0.0, "{:?}", literal);
+                let fits = |bound: f64| match grain {
+                    Grain::Any => true,
+                    Grain::Whole => bound.fract() == 0.0,
+                    Grain::PowerOfTwo => bound >= 1.0 && bound.log2().fract() == 0.0,
+                };
+                prop_assert!([low, high, literal.value].into_iter().all(fits), "{:?}", literal);
+            }
+        }
         let twins = found.literals.iter().filter(|other| other.name == literal.name).count();
         prop_assert_eq!(twins, 1, "{}", literal.name);
         for value in values(literal) {

@@ -181,9 +181,11 @@ fn number(written: &str, candidate: &Candidate, hint: Option<Hint>) -> Result<Ra
     })?;
     let Candidate { key, is_small_fixed, .. } = candidate;
     let domain = match hint {
-        Some(Hint::Range { low, .. }) if !candidate.is_whole && low < 0.0 => {
-            // `x - -5` is one thing, `x--5` another.
-            return Err(LeftOut::Hint("inside of an expression a number cannot be negative".to_owned()));
+        // `x - -5` is one thing, `x--5` another.
+        Some(Hint::Range { low, high, .. })
+            if !candidate.is_whole && ((low < 0.0) != (value < 0.0) || low * high < 0.0) =>
+        {
+            return Err(LeftOut::Hint("inside of an expression a number keeps its sign".to_owned()));
         }
         Some(Hint::Range { low, high, scale, grain }) => {
             range::hinted((low, high, scale, grain), (written, value), &notation).map_err(LeftOut::Hint)?
