@@ -15,7 +15,7 @@ const LINE_LIMIT: usize = 1000;
 /// What a comment with a hint may begin with, whatever stands before it.
 const MARKS: [char; 7] = ['#', '/', '*', ';', '-', '%', '<'];
 
-/// Values by lines; `is_code` where there is a grammar, and it could understand what is written next.
+/// Values by lines; `is_code` where there is a grammar, which could understand what is written next.
 pub(super) fn candidates(text: &str, is_code: bool) -> (Vec<Candidate>, Vec<Remark>) {
     let (mut found, mut remarks): (Vec<Candidate>, Vec<Remark>) = (Vec::new(), Vec::new());
     let (mut start, mut section, mut quote) = (0, String::new(), None);
@@ -32,13 +32,15 @@ pub(super) fn candidates(text: &str, is_code: bool) -> (Vec<Candidate>, Vec<Rema
         if let Some(name) = header(code) {
             section = format!("[{name}].");
         }
-        let values = flags(code);
-        let values = if values.is_empty() { assigned(code).into_iter().collect() } else { values };
+        let mut values = if is_code { Vec::new() } else { flags(code) };
+        if values.is_empty() {
+            values.extend(assigned(code).filter(|(_, from, _)| !is_code || is_given(&code[..*from])));
+        }
         for (key, from, written) in values {
             let span = at + from..at + from + written.len();
             let kind = kind(written);
             let name = format!("{section}{key}");
-            let (key, out, site, is_whole) = (key.to_owned(), None, Site::Line, !is_code || is_given(&code[..from]));
+            let (key, out, site, is_whole) = (key.to_owned(), None, Site::Line, true);
             found.push(Candidate {
                 name,
                 key,
@@ -122,9 +124,9 @@ fn assigned(code: &str) -> Option<(&str, usize, &str)> {
     (is_key(key) && is_value(written)).then_some((key, from, written))
 }
 
-/// Whether a value follows a sign that gives it: `lr 5` could become the difference `lr -5`.
+/// Whether something says that a value is given: `lr 5` could become the difference `lr -5`.
 fn is_given(before: &str) -> bool {
-    before.trim_end().ends_with(['=', ':'])
+    before.trim_end().ends_with(['=', ':']) || before.trim_start().starts_with("#define")
 }
 
 fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {

@@ -313,8 +313,10 @@ fn a_text_without_a_grammar_or_with_an_error_is_read_by_lines() {
     expect("a.lua", lua, &[("lr", "0.1"), ("mode", "\"a\"")]);
     let broken = "\"\"\"\na = 1\n\"\"\"\nLR: float = 0.1  # why\nif (:\nx == 3\ny += 4\n";
     expect("a.py", broken, &[("LR", "0.1")]);
-    let cuda = "constexpr int BLOCK = 128; // overnight: 32..1024 pow2\nvoid f() { k<<<3, 4>>>(5); }\n";
-    expect("a.cu", cuda, &[("BLOCK", "128")]);
+    let cuda =
+        "#define TILE 16\nconstexpr int BLOCK = 128; // overnight: 32..1024 pow2\nvoid f() { k<<<3, 4>>>(5); }\n";
+    expect("a.cu", cuda, &[("TILE", "16"), ("BLOCK", "128")]);
+    expect("a.py", "if (:\nx 3\nrun --depth 3\ny = 4\n", &[("y", "4")]);
     expect("a.md", "- temperature: 0.7 <!-- overnight: 0..1 -->\n", &[("temperature", "0.7")]);
     expect_left("a.conf", "seed = 3\na = 1\na = 2\n", &[("3", "seed"), ("1", "given_twice"), ("2", "given_twice")]);
     assert_eq!(literals("a.ini", ini).literals[0].site, Site::Line);
