@@ -270,6 +270,9 @@ pub(crate) struct Check {
     /// Try to break out of the sandbox, and say which walls held; needs no study
     #[arg(long)]
     pub(crate) machine: bool,
+    /// Show what the tuner finds to change, within which ranges, and what it leaves alone; runs nothing
+    #[arg(long, conflicts_with_all = ["machine", "trials", "sandbox"])]
+    pub(crate) tuner: bool,
     /// Try this tier (standard, landlock or none) instead of the strongest
     #[arg(long, value_name = "TIER", value_parser = tier)]
     pub(crate) sandbox: Option<Tier>,

@@ -1,6 +1,7 @@
 //! Whether an edit changes nothing but luck.
 
 use overnight_model::proposal::Contents;
+use overnight_model::tuner::found::words;
 use tree_sitter::{Node, Tree};
 
 use super::walk::{Item, walk};
@@ -145,20 +146,4 @@ fn names_seed(name: &str) -> bool {
         || (has(&["seed", "seeds", "rng", "prng"]) && !has(&COUNTING_WORDS))
         // Run together: `PYTHONHASHSEED`, `myseed`.
         || (lower.ends_with("seed") && !has(&COUNTING_WORDS))
-}
-
-/// `max_seed`, `maxSeed`, `MAX_SEED` and `MaxSeed` are two words each.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut was_lower = false;
-    for c in name.chars() {
-        if c == '_' || (c.is_uppercase() && was_lower) {
-            words.push(String::new());
-        }
-        was_lower = c.is_lowercase() || c.is_ascii_digit();
-        if let Some(word) = words.last_mut().filter(|_| c != '_') {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words
 }

@@ -379,7 +379,7 @@ fn tests_at_the_end_of_a_rust_file_come_with_the_line_that_locks_them() {
 #[test]
 fn a_surface_without_numbers_is_measured_all_the_same_since_others_have_ideas() {
     let repo = Repo::scored_by("echo loss: 4\n");
-    repo.write("knobs.py", "x = True\n").commit("no numbers");
+    repo.write("knobs.py", "x = 'a'\n").commit("no numbers");
     let ran = says(checked(&repo, &[]).ended(0), "the tuner has nothing to change in knobs.py");
     ran.says("ready: edit knobs.py, then overnight try --from-worktree -m IDEA");
     let report = stored(&repo);
@@ -387,7 +387,7 @@ fn a_surface_without_numbers_is_measured_all_the_same_since_others_have_ideas() 
     let (level, _, next) = finding(&report, "agent");
     assert!(level == "warn" && next.unwrap().contains("[agent] use = \"command\""), "{report:#}");
     repo.overnight(&[]).ended(0).says("next       edit the surface, then overnight try --from-worktree -m IDEA");
-    repo.write("knobs.py", "x = False\n");
+    repo.write("knobs.py", "x = 'b'\n");
     repo.ok(&["try", "--from-worktree", "-m", "IDEA"]);
 }
 

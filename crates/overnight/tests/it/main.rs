@@ -37,5 +37,6 @@ mod separated;
 mod signals;
 mod storms;
 mod toolchains;
+mod tuner;
 mod verdicts;
 mod verify;

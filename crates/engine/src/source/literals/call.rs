@@ -19,6 +19,9 @@ const LOGGERS: &str = "log logger logging console tracing";
 /// Calls that take numbers as they are where they are no method.
 const COMPARING: &str = "max min sum any all sort";
 
+/// Calls that speak of chance without the word `seed`.
+const SEEDING: &str = "Random RandomState PRNGKey srand mt19937 mt19937_64 default_random_engine minstd_rand NewSource";
+
 /// Calls whose numbers are axes, shapes, positions or codes.
 const SHAPING: &str = "reshape view permute transpose unsqueeze squeeze flatten expand narrow select sum mean std var max \
     min argmax argmin softmax log_softmax cat concat concatenate stack split chunk norm normalize cumsum \
@@ -68,6 +71,7 @@ impl Finder<'_> {
             // `math.log(2.0)` is a function as well.
             _ if is_among(PRINTING, key) || is_among(LOGGERS, first) => Some(LeftOut::Printed),
             _ if parts.iter().any(|word| word.starts_with("assert") || word == "expect") => Some(LeftOut::Test),
+            _ if is_among(SEEDING, key) => Some(LeftOut::Seed),
             _ => left_alone(key).filter(|out| matches!(out, LeftOut::Seed | LeftOut::Evaluation)),
         };
         // `max(x, 0.1)` is no `x.max(1)`.

@@ -93,13 +93,7 @@ impl Finder<'_> {
             | "type_item"
             | "type_alias_declaration"
             | "array_declarator" => Plan::Pass(Role::Out(LeftOut::Shape)),
-            "enum_body" | "enumerator_list" | "enum_variant_list" | "preproc_if" | "preproc_elif" => {
-                match node.kind() {
-                    // What stands between the conditions is code.
-                    "preproc_if" | "preproc_elif" => Plan::plain(),
-                    _ => Plan::Pass(Role::Out(LeftOut::Label)),
-                }
-            }
+            "enum_body" | "enumerator_list" | "enum_variant_list" => Plan::Pass(Role::Out(LeftOut::Label)),
             "assert_statement" | "static_assert_declaration" => Plan::Pass(Role::Out(LeftOut::Test)),
             "decorator" | "attribute_item" | "inner_attribute_item" => Plan::Pass(Role::Out(LeftOut::Operation)),
             kind => unfolded(kind, node, role),
@@ -107,7 +101,10 @@ impl Finder<'_> {
     }
 
     fn enclose(&mut self, node: Node<'_>, what: Encloses, role: &Role) -> Plan {
-        let mut name = self.name_in(node, &["name", "type"].map(|field| if is_typed(node) { "type" } else { field }));
+        let field = if node.kind() == "impl_item" { "type" } else { "name" };
+        // `Model<T>` is `Model`.
+        let text = node.child_by_field_name(field).and_then(|name| self.text_of(name));
+        let mut name = text.and_then(|text| text.split('<').next()).filter(|text| is_name(text));
         // In C the name is inside of what is declared, which may be a pointer.
         let mut declared = node.child_by_field_name("declarator");
         while let Some(inner) = declared.filter(|_| node.kind() == "function_definition") {
@@ -210,13 +207,8 @@ fn unfolded(kind: &str, node: Node<'_>, role: Role) -> Plan {
         (Role::Value(named), _) => Plan::Pass(Role::Plain(Some(named.name.clone()))),
         // A statement inside of an expression, as in a function without a name, begins anew.
         (Role::Plain(_), "block" | "statement_block" | "compound_statement") => Plan::plain(),
-        (role @ Role::Plain(_), _) => Plan::Pass(role),
         (role, _) => Plan::Pass(role),
     }
-}
-
-fn is_typed(node: Node<'_>) -> bool {
-    node.kind() == "impl_item"
 }
 
 /// The last child, and how many there are, comments aside.

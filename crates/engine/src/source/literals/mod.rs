@@ -27,7 +27,7 @@ pub fn literals(path: &str, text: &str) -> Found {
     let tree = language.and_then(|language| parse(language, text.as_bytes()));
     let (candidates, remarks) = match &tree {
         Some(tree) => walk::candidates(tree, text),
-        None => scan::candidates(text),
+        None => scan::candidates(text, language.is_some()),
     };
     gather(path, text, candidates, remarks)
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use overnight_model::tuner::found::{LeftOut, Site, left_alone};
+use overnight_model::tuner::found::{LeftOut, Site, left_alone, words};
 
 /// A longer name is no name: the text is a stranger's, and could be one long nest.
 const NAME_LIMIT: usize = 120;
@@ -14,7 +14,8 @@ pub(super) struct Named {
     /// The part that says what it means.
     pub(super) key: Rc<str>,
     pub(super) site: Site,
-    pub(super) by_position: bool,
+    /// Whether 0 and 1 are more likely part of the structure there.
+    pub(super) is_small_fixed: bool,
     /// The variable that it is given to.
     pub(super) given: Option<Rc<str>>,
     pub(super) out: Option<LeftOut>,
@@ -25,7 +26,7 @@ impl Named {
     pub(super) fn new(name: String, key: &str, site: Site) -> Option<Named> {
         let fits = name.len() <= NAME_LIMIT && !name.contains(['\n', '\r']);
         let (name, key) = (name.into(), key.into());
-        fits.then_some(Named { name, key, site, by_position: false, given: None, out: None })
+        fits.then_some(Named { name, key, site, is_small_fixed: false, given: None, out: None })
     }
 
     /// What a key of it is called: `config.lr`.
@@ -34,13 +35,13 @@ impl Named {
         let named = Named::new(format!("{}.{key}", self.name), key, site)?;
         // `eval: { batch: 8 }`
         let out = self.out.clone().or_else(|| left_alone(&self.key).filter(is_catching));
-        Some(Named { given: self.given.clone(), out, ..named })
+        Some(Named { given: self.given.clone(), out, is_small_fixed: self.is_small_fixed, ..named })
     }
 
     /// What an element of it is called: `betas[0]`.
     pub(super) fn element(&self, at: usize) -> Option<Named> {
         let named = Named::new(format!("{}[{at}]", self.name), &self.key, self.site)?;
-        Some(Named { given: self.given.clone(), out: self.out.clone(), by_position: self.by_position, ..named })
+        Some(Named { given: self.given.clone(), out: self.out.clone(), is_small_fixed: self.is_small_fixed, ..named })
     }
 }
 
@@ -73,7 +74,7 @@ impl Scope {
 
     pub(super) fn inner(&self, name: &str, what: Encloses) -> Scope {
         let path = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
-        let is_test = || name.to_lowercase().starts_with("test") || name.to_lowercase().ends_with("test");
+        let is_test = || words(name).iter().any(|word| word == "test" || word == "tests");
         let out = match left_alone(name) {
             _ if is_test() => Some(LeftOut::Test),
             out => out.filter(is_catching),
@@ -96,12 +97,14 @@ impl Scope {
         };
         let key = last_name(name).unwrap_or(name);
         let named = Named::new(self.joined(name), key, site)?;
-        Some(Named { given: Some(named.name.clone()), ..named })
+        Some(Named { given: Some(named.name.clone()), is_small_fixed: site == Site::Local, ..named })
     }
 
     /// A key or a field without a variable that it belongs to.
     pub(super) fn key(&self, name: &str) -> Option<Named> {
-        Named::new(self.joined(name), name, Site::Default)
+        let named = Named::new(self.joined(name), name, Site::Default)?;
+        // What a function puts together is more often a state than a setting.
+        Some(Named { is_small_fixed: self.is_function, ..named })
     }
 
     /// A parameter: `Model.__init__(dropout)`.

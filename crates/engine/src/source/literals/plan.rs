@@ -56,7 +56,7 @@ pub(super) enum Plan {
         named: Named,
         count: usize,
     },
-    /// An index, which nothing but what is indexed is not.
+    /// All but the first, which is what is indexed, are indices.
     Index,
     Call(Rc<Callee>),
     Arguments(Rc<Callee>),
@@ -111,7 +111,7 @@ impl Callee {
         };
         let named = Named::new(format!("{}({inside})", self.name), key, Site::Argument)?;
         let out = self.out.clone().or(self.is_shaping.then_some(LeftOut::Shape));
-        Some(Named { by_position: true, out, ..named })
+        Some(Named { is_small_fixed: true, out, ..named })
     }
 
     pub(super) fn keyword(&self, word: &str) -> Option<Named> {

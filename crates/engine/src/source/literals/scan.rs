@@ -13,9 +13,10 @@ const COMMENTS: [&str; 5] = ["#", "//", ";", "-- ", "/*"];
 const LINE_LIMIT: usize = 1000;
 
 /// What a comment with a hint may begin with, whatever stands before it.
-const MARKS: [char; 6] = ['#', '/', '*', ';', '-', '%'];
+const MARKS: [char; 7] = ['#', '/', '*', ';', '-', '%', '<'];
 
-pub(super) fn candidates(text: &str) -> (Vec<Candidate>, Vec<Remark>) {
+/// Values by lines; `is_code` where there is a grammar, which could understand what is written next.
+pub(super) fn candidates(text: &str, is_code: bool) -> (Vec<Candidate>, Vec<Remark>) {
     let (mut found, mut remarks): (Vec<Candidate>, Vec<Remark>) = (Vec::new(), Vec::new());
     let (mut start, mut section, mut quote) = (0, String::new(), None);
     for line in text.split_inclusive('\n') {
@@ -31,14 +32,26 @@ pub(super) fn candidates(text: &str) -> (Vec<Candidate>, Vec<Remark>) {
         if let Some(name) = header(code) {
             section = format!("[{name}].");
         }
-        let values = flags(code);
-        let values = if values.is_empty() { assigned(code).into_iter().collect() } else { values };
+        let mut values = if is_code { Vec::new() } else { flags(code) };
+        if values.is_empty() {
+            values.extend(assigned(code).filter(|(_, from, _)| !is_code || is_given(&code[..*from])));
+        }
         for (key, from, written) in values {
             let span = at + from..at + from + written.len();
             let kind = kind(written);
             let name = format!("{section}{key}");
             let (key, out, site, is_whole) = (key.to_owned(), None, Site::Line, true);
-            found.push(Candidate { name, key, span, site, kind, is_whole, by_position: false, is_changed: false, out });
+            found.push(Candidate {
+                name,
+                key,
+                span,
+                site,
+                kind,
+                is_whole,
+                is_small_fixed: false,
+                is_changed: false,
+                out,
+            });
         }
         if found.len() >= CANDIDATES_LIMIT {
             break;
@@ -109,6 +122,11 @@ fn assigned(code: &str) -> Option<(&str, usize, &str)> {
     let written = right.trim().trim_end_matches([';', ',']).trim_end();
     let from = from + (right.len() - right.trim_start().len());
     (is_key(key) && is_value(written)).then_some((key, from, written))
+}
+
+/// Whether something says that a value is given: `lr 5` could become the difference `lr -5`.
+fn is_given(before: &str) -> bool {
+    before.trim_end().ends_with(['=', ':']) || before.trim_start().starts_with("#define")
 }
 
 fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {

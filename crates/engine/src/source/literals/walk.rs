@@ -133,7 +133,7 @@ impl<'t> Finder<'t> {
                 site: named.site,
                 kind,
                 is_whole: true,
-                by_position: named.by_position,
+                is_small_fixed: named.is_small_fixed,
                 is_changed: false,
                 out,
             },
@@ -144,7 +144,7 @@ impl<'t> Finder<'t> {
                     _ => scope.joined("expression"),
                 };
                 let (key, site) = (name.clone(), Site::Argument);
-                Candidate { name, key, span, site, kind, is_whole: false, by_position: true, is_changed: false, out }
+                Candidate { name, key, span, site, kind, is_whole: false, is_small_fixed: true, is_changed: false, out }
             }
         };
         let given = named.and_then(|named| named.given.as_ref()).map(|given| given.to_string());

@@ -1,7 +1,7 @@
 //! What is found to be tuned, language by language, and what holds for all of them.
 
 use overnight_model::tuner::found::{Found, Literal, Site};
-use overnight_model::tuner::space::{Domain, Grain};
+use overnight_model::tuner::space::{Domain, Grain, Scale};
 use proptest::prelude::*;
 
 use crate::source::literals;
@@ -93,13 +93,15 @@ fn what_python_has_besides_is_left_alone_with_its_reason() {
         ("if x > 5:\n    pass", &[("5", "expression")]),
         ("step = 0\nstep += 2", &[("0", "given_twice"), ("2", "expression")]),
         ("lr = 0.1\nlr = 0.2", &[("0.1", "given_twice"), ("0.2", "given_twice")]),
-        ("for i in range(1): pass", &[("1", "small_by_position")]),
+        ("for i in range(1): pass", &[("1", "small")]),
         ("torch.manual_seed(42)", &[("42", "seed")]),
+        ("x = random.Random(5)", &[("5", "seed")]),
         ("print(f'{x:.3f} {4}', 5)", &[("5", "printed")]),
         ("logger.info('x', 5)", &[("5", "printed")]),
         ("assert x < 3", &[("3", "test")]),
         ("def test_it():\n    x = 3", &[("3", "test")]),
         ("class TestIt:\n    x = 3", &[("3", "test")]),
+        ("def latest():\n    return 3", &[("3", "expression")]),
         ("def evaluate(n=3): pass", &[("3", "evaluation")]),
         ("x = evaluate(n=3)", &[("3", "evaluation")]),
         ("x = F.softmax(y, dim=-1)", &[("1", "shape")]),
@@ -129,6 +131,14 @@ fn a_hint_can_ask_for_what_is_left_alone_otherwise() {
     expect("a.py", "f(\n    1,  # overnight: 0..8\n)\n", &[("f(#1)", "1")]);
     expect("a.py", "f(mode='a')  # overnight: one of 'a', 'b'\n", &[("f(mode)", "'a'")]);
     expect("a.py", "w[0] = 0.5  # overnight: 0..1\n", &[("w[0]", "0.5")]);
+}
+
+#[test]
+fn a_second_hint_on_a_line_is_told() {
+    let found = literals("a.c", "int x = 3; /* overnight: 1..8 */ int y = 4; // overnight: 2..9\n");
+    assert_eq!(found.literals.len(), 2);
+    assert_eq!(found.left_out.len(), 1);
+    assert!(found.left_out[0].why.to_string().contains("a line has one hint"), "{found:?}");
 }
 
 #[test]
@@ -303,8 +313,11 @@ fn a_text_without_a_grammar_or_with_an_error_is_read_by_lines() {
     expect("a.lua", lua, &[("lr", "0.1"), ("mode", "\"a\"")]);
     let broken = "\"\"\"\na = 1\n\"\"\"\nLR: float = 0.1  # why\nif (:\nx == 3\ny += 4\n";
     expect("a.py", broken, &[("LR", "0.1")]);
-    let cuda = "constexpr int BLOCK = 128; // overnight: 32..1024 pow2\nvoid f() { k<<<3, 4>>>(5); }\n";
-    expect("a.cu", cuda, &[("BLOCK", "128")]);
+    let cuda =
+        "#define TILE 16\nconstexpr int BLOCK = 128; // overnight: 32..1024 pow2\nvoid f() { k<<<3, 4>>>(5); }\n";
+    expect("a.cu", cuda, &[("TILE", "16"), ("BLOCK", "128")]);
+    expect("a.py", "if (:\nx 3\nrun --depth 3\ny = 4\n", &[("y", "4")]);
+    expect("a.md", "- temperature: 0.7 <!-- overnight: 0..1 -->\n", &[("temperature", "0.7")]);
     expect_left("a.conf", "seed = 3\na = 1\na = 2\n", &[("3", "seed"), ("1", "given_twice"), ("2", "given_twice")]);
     assert_eq!(literals("a.ini", ini).literals[0].site, Site::Line);
 }
@@ -366,6 +379,20 @@ fn hold(path: &str, text: &str) -> Result<(), TestCaseError> {
     for literal in &found.literals {
         prop_assert_eq!(text.get(literal.span.clone()), Some(literal.text.as_str()));
         prop_assert_eq!(&literal.write(literal.value), &literal.text, "{}", literal.name);
+        match literal.domain {
+            Domain::Choice { options } => prop_assert_eq!((options, options > 1), (literal.options.len(), true)),
+            Domain::Number { low, high, scale, grain } => {
+                prop_assert!(low < high && low.is_finite() && high.is_finite(), "{:?}", literal);
+                prop_assert!((low..=high).contains(&literal.value), "{:?}", literal);
+                prop_assert!(scale == Scale::Linear || low > 0.0 || high < 0.0, "{:?}", literal);
+                let fits = |bound: f64| match grain {
+                    Grain::Any => true,
+                    Grain::Whole => bound.fract() == 0.0,
+                    Grain::PowerOfTwo => bound >= 1.0 && bound.log2().fract() == 0.0,
+                };
+                prop_assert!([low, high, literal.value].into_iter().all(fits), "{:?}", literal);
+            }
+        }
         let twins = found.literals.iter().filter(|other| other.name == literal.name).count();
         prop_assert_eq!(twins, 1, "{}", literal.name);
         for value in values(literal) {

@@ -38,7 +38,9 @@ pub fn gather(path: &str, text: &str, mut candidates: Vec<Candidate>, mut remark
             Ok(literal) => found.literals.push(literal),
             // Programs are full of strings.
             Err(_) if is_passing_text(candidate) && !has_hint => {}
-            Err(why) => found.left_out.push(Left { name, line: *line, text: shown(written), why }),
+            Err(why) => {
+                found.left_out.push(Left { name, line: *line, text: shown(written), is_whole: candidate.is_whole, why })
+            }
         }
     }
     cap(&mut found, &mut Lines::new(text));
@@ -60,8 +62,18 @@ type Said = Result<Hint, String>;
 fn assigned(text: &str, placed: &[(usize, Candidate)], remarks: &[Remark]) -> (BTreeMap<usize, Said>, Vec<Left>) {
     let (mut hints, mut idle) = (BTreeMap::new(), Vec::new());
     let mut lines = Lines::new(text);
+    let mut last = 0;
     for remark in remarks {
         let line = lines.of(remark.at);
+        let mut idle_for = |what: &str| {
+            let (text, why) = (shown(&remark.text), LeftOut::Hint(what.to_owned()));
+            idle.push(Left { name: String::new(), line, text, is_whole: false, why });
+        };
+        if line == last {
+            idle_for("a line has one hint");
+            continue;
+        }
+        last = line;
         let hint = Hint::read(&remark.text);
         let start = placed.partition_point(|(at, _)| *at < line);
         let here: Vec<usize> = (start..placed.len()).take_while(|at| placed[*at].0 == line).collect();
@@ -79,8 +91,7 @@ fn assigned(text: &str, placed: &[(usize, Candidate)], remarks: &[Remark]) -> (B
         });
         let here = narrow(here, &|one| one.out.is_none());
         if here.is_empty() {
-            let why = LeftOut::Hint("there is no value to tune on its line".to_owned());
-            idle.push(Left { name: String::new(), line, text: shown(&remark.text), why });
+            idle_for("there is no value to tune on its line");
         }
         hints.extend(here.into_iter().map(|at| (at, hint.clone())));
     }
@@ -96,7 +107,7 @@ fn cap(found: &mut Found, lines: &mut Lines<'_>) {
         for at in &order[LITERALS_LIMIT..] {
             let Literal { name, span, text, .. } = &found.literals[*at];
             let (line, why) = (lines.of(span.start), LeftOut::TooMany);
-            found.left_out.push(Left { name: name.clone(), line, text: shown(text), why });
+            found.left_out.push(Left { name: name.clone(), line, text: shown(text), is_whole: true, why });
         }
         let mut kept = order[..LITERALS_LIMIT].to_vec();
         kept.sort_unstable();
@@ -168,21 +179,23 @@ fn number(written: &str, candidate: &Candidate, hint: Option<Hint>) -> Result<Ra
         Unreadable::NotANumber => LeftOut::Notation,
         Unreadable::TooLarge => LeftOut::TooLarge,
     })?;
-    let Candidate { key, site, by_position, .. } = candidate;
+    let Candidate { key, is_small_fixed, .. } = candidate;
     let domain = match hint {
-        Some(Hint::Range { low, .. }) if !candidate.is_whole && low < 0.0 => {
-            // `x - -5` is one thing, `x--5` another.
-            return Err(LeftOut::Hint("inside of an expression a number cannot be negative".to_owned()));
+        // `x - -5` is one thing, `x--5` another.
+        Some(Hint::Range { low, high, .. })
+            if !candidate.is_whole && ((low < 0.0) != (value < 0.0) || low * high < 0.0) =>
+        {
+            return Err(LeftOut::Hint("inside of an expression a number keeps its sign".to_owned()));
         }
         Some(Hint::Range { low, high, scale, grain }) => {
             range::hinted((low, high, scale, grain), (written, value), &notation).map_err(LeftOut::Hint)?
         }
         _ => {
             let is_small = !notation.is_float() && value.abs() <= 1.0 && !notation.is_binary();
-            if is_small && (*by_position || *site == Site::Local) {
-                return Err(LeftOut::SmallByPosition);
+            if is_small && *is_small_fixed {
+                return Err(LeftOut::Small);
             }
-            let domain = range::inferred(key, *site, *by_position, value, &notation);
+            let domain = range::inferred(key, *is_small_fixed, value, &notation);
             let is_power = matches!(domain, Domain::Number { grain: Grain::PowerOfTwo, .. });
             if notation.is_binary() && !is_power {
                 return Err(LeftOut::BitPattern);

@@ -25,7 +25,7 @@ pub enum LeftOut {
     /// How the program is run, not what it computes.
     Operation,
     GivenTwice,
-    SmallByPosition,
+    Small,
     Text,
     /// One of a long list.
     Table,
@@ -52,7 +52,7 @@ impl fmt::Display for LeftOut {
             LeftOut::Shape => "an index, an axis, a shape or part of a type",
             LeftOut::Operation => "how the program is run, not what it computes",
             LeftOut::GivenTwice => "its name is given a value more than once: it is unclear which counts",
-            LeftOut::SmallByPosition => "0, 1 or -1 by position: more likely part of the structure",
+            LeftOut::Small => "0, 1 or -1: here more likely part of the structure",
             LeftOut::Text => "a string: say `one of …`",
             LeftOut::Table => "one of a long list",
             LeftOut::BitPattern => "a pattern of bits",
@@ -81,7 +81,7 @@ impl LeftOut {
             LeftOut::Shape => "shape",
             LeftOut::Operation => "operation",
             LeftOut::GivenTwice => "given_twice",
-            LeftOut::SmallByPosition => "small_by_position",
+            LeftOut::Small => "small",
             LeftOut::Text => "text",
             LeftOut::Table => "table",
             LeftOut::BitPattern => "bit_pattern",

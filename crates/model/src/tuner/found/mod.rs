@@ -47,6 +47,8 @@ pub struct Left {
     /// From 1.
     pub line: usize,
     pub text: String,
+    /// All of what is given, and not a part of an expression.
+    pub is_whole: bool,
     pub why: LeftOut,
 }
 
@@ -76,8 +78,8 @@ pub struct Candidate {
     pub kind: Kind,
     /// All of what is given, and not a part of an expression.
     pub is_whole: bool,
-    /// Known by its position alone: `f(#2)`.
-    pub by_position: bool,
+    /// Whether 0 and 1 are more likely part of the structure there: `f(1)`.
+    pub is_small_fixed: bool,
     /// Given to a name that is given something else as well.
     pub is_changed: bool,
     /// Why its surroundings speak against it, if they do.

@@ -14,7 +14,7 @@ const OPERATION: &str = "verbose verbosity debug quiet silent logging inplace dr
 const FRACTION: &str = "dropout drop momentum beta betas beta1 beta2 frac fraction ratio decay prob probability ema \
     quantile smoothing discount gamma sparsity";
 /// A decay that is subtracted and not multiplied with.
-const PENALTY: &str = "weight wd l1 l2 reg penalty";
+const PENALTY: &str = "wd l1 l2 reg penalty";
 const SIZE: &str = "size batch dim dims width hidden block blocks channels embed embd embedding tile chunk buffer \
     capacity threads units";
 
@@ -49,7 +49,7 @@ pub(super) fn meaning(key: &str) -> Meaning {
     let words = words(key);
     let has = |known: &str| words.iter().any(|word| known.split(' ').any(|known| known == word));
     match () {
-        _ if has(PENALTY) && (has("decay") || !has(FRACTION)) && !has(SIZE) => Meaning::Penalty,
+        _ if has(PENALTY) || has("weight") && has("decay") => Meaning::Penalty,
         _ if has(FRACTION) => Meaning::Fraction,
         _ if has(SIZE) => Meaning::Size,
         _ => Meaning::Other,

@@ -1,6 +1,5 @@
 //! What a number may be: as a hint says it, or around what it is now.
 
-use super::Site;
 use super::names::{Meaning, meaning};
 use super::notation::{LARGEST, Notation};
 use crate::tuner::space::{Domain, Grain, Scale};
@@ -27,14 +26,14 @@ const LARGEST_FLOAT: f64 = 1e300;
 const NEAR_ONE: f64 = 0.999;
 
 /// The range of a number that nobody gave one. The sign never changes.
-pub(super) fn inferred(key: &str, site: Site, by_position: bool, value: f64, notation: &Notation) -> Domain {
+pub(super) fn inferred(key: &str, is_small_fixed: bool, value: f64, notation: &Notation) -> Domain {
     if value < 0.0 {
-        return mirrored(positive(key, site, by_position, -value, notation), notation);
+        return mirrored(positive(key, is_small_fixed, -value, notation), notation);
     }
-    positive(key, site, by_position, value, notation)
+    positive(key, is_small_fixed, value, notation)
 }
 
-fn positive(key: &str, site: Site, by_position: bool, value: f64, notation: &Notation) -> Domain {
+fn positive(key: &str, is_small_fixed: bool, value: f64, notation: &Notation) -> Domain {
     let meaning = meaning(key);
     if notation.is_float() {
         return float(meaning, value);
@@ -50,8 +49,8 @@ fn positive(key: &str, site: Site, by_position: bool, value: f64, notation: &Not
         let high = 2f64.powf((value * WHOLE_FACTOR).min(limit).log2().floor()).max(2.0);
         return Domain::Number { low, high, scale: Scale::Log, grain: Grain::PowerOfTwo };
     }
-    // A small one by position is left alone, and stays so.
-    let floor = if by_position || site == Site::Local { 2.0 } else { 1.0 };
+    // What would be left alone there must not be reached.
+    let floor = if is_small_fixed { 2.0 } else { 1.0 };
     let low = (value / WHOLE_FACTOR).ceil().min(value - WHOLE_STEPS).max(floor).min(value);
     let high = (value * WHOLE_FACTOR).floor().max(value + WHOLE_STEPS).min(limit);
     let scale = if low >= 1.0 { Scale::Log } else { Scale::Linear };
@@ -75,7 +74,7 @@ fn float(meaning: Meaning, value: f64) -> Domain {
             number((1.0 - 5.0 * left).max(value / 4.0), (1.0 - left / 10.0).min(NEAR_ONE), Scale::Linear)
         }
         Meaning::Fraction if is_part && value >= SMALL => {
-            number(0.0, (value * 4.0).min(LARGEST_FRACTION), Scale::Linear)
+            number(0.0, (value * 5.0).clamp(0.5, LARGEST_FRACTION), Scale::Linear)
         }
         _ => {
             let factor = if value < SMALL { SMALL_FACTOR } else { FLOAT_FACTOR };

@@ -9,7 +9,7 @@ use overnight_model::spec::{AgentKind, Tier};
 
 use super::report::{Finding, Level};
 use super::study::{Sequence, Step};
-use super::{look, seeds};
+use super::{look, seeds, tunable, tuner};
 use crate::error::CliError;
 use crate::views::term;
 
@@ -104,16 +104,13 @@ pub(super) fn surface(sequence: &mut Sequence, subject: &Subject) {
     let names = if more > 0 { format!("{names} and {more} more") } else { names };
     sequence.report.surface.clone_from(&names);
     let trespasses = look::trespasses(spec, &subject.surface);
-    let numbers = numbers_to_tune(subject);
-    sequence.report.has_nothing_to_tune = spec.agent.kind == AgentKind::Tuner && numbers == 0;
-    let tunable = match spec.agent.kind {
-        AgentKind::Tuner if numbers == 0 => String::new(),
-        AgentKind::Tuner if numbers == 1 => " has 1 number to tune".to_owned(),
-        AgentKind::Tuner => format!(" has {numbers} numbers to tune"),
-        AgentKind::Command(_) => String::new(),
-    };
+    let is_tuner = spec.agent.kind == AgentKind::Tuner;
+    let tunable = if is_tuner { tunable::files(subject) } else { Vec::new() };
+    let count = tunable::count(&tunable);
+    sequence.report.has_nothing_to_tune = is_tuner && count.is_none();
+    let has = count.map(|count| format!(" has {count} to tune")).unwrap_or_default();
     let finding = match trespasses.as_slice() {
-        [] => Finding::ok("surface", format!("{names}{tunable}; nothing in it looks like part of the evaluation")),
+        [] => Finding::ok("surface", format!("{names}{has}; nothing in it looks like part of the evaluation")),
         found => {
             let told: Vec<String> =
                 found.iter().take(3).map(|one| format!("{}:{} {}", one.path, one.line, one.what)).collect();
@@ -128,6 +125,7 @@ pub(super) fn surface(sequence: &mut Sequence, subject: &Subject) {
         }
     };
     sequence.add(finding);
+    tuner::complaints(&tunable).into_iter().for_each(|complaint| sequence.add(complaint));
     // Most libraries are like that, and a person or a coding agent has ideas of another kind.
     if sequence.report.has_nothing_to_tune {
         let what = format!("the tuner has nothing to change in {names}: `overnight run` would stop at once");
@@ -135,14 +133,4 @@ pub(super) fn surface(sequence: &mut Sequence, subject: &Subject) {
             "`overnight try` measures ideas of your own; for `overnight run`, name an agent: [agent] use = \"command\"";
         sequence.add(Finding::new("agent", Level::Warn, what).next(next));
     }
-}
-
-fn numbers_to_tune(subject: &Subject) -> usize {
-    let files = &subject.spec.surface.files;
-    let count = |file: &overnight_model::spec::SurfaceFile| {
-        let bytes = subject.surface.get(&file.path)?;
-        let range = overnight_model::proposal::editable(&file.part, bytes)?;
-        Some(overnight_engine::source::literals(&file.path, &String::from_utf8_lossy(&bytes[range])).literals.len())
-    };
-    files.iter().filter_map(count).sum()
 }

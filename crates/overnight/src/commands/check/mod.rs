@@ -14,6 +14,8 @@ mod screen;
 mod seeds;
 mod study;
 mod trials;
+mod tunable;
+mod tuner;
 mod words;
 
 pub(crate) use machine::{attack, program};
@@ -22,8 +24,9 @@ use crate::args::{Check, Place};
 use crate::error::{Exit, Outcome};
 
 pub(crate) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
-    match args.machine {
-        true => machine::check(args),
-        false => study::check(place, args),
+    match (args.machine, args.tuner) {
+        (true, _) => machine::check(args),
+        (false, true) => tuner::check(place, args),
+        (false, false) => study::check(place, args),
     }
 }

@@ -18,6 +18,7 @@ mod write;
 use std::path::PathBuf;
 
 use overnight_engine::load::Site;
+use overnight_engine::source;
 use overnight_model::Goal;
 
 use crate::args::Place;
@@ -187,9 +188,8 @@ fn put(place: &place::Found, look: &Look, proposal: &Proposal) -> Outcome<()> {
 
 /// What to do now.
 fn next(place: &place::Found, look: &Look, proposal: &Proposal) {
-    let numbers = |path: &String| {
-        look.text(path).is_some_and(|text| !overnight_engine::source::literals(path, &text).literals.is_empty())
-    };
+    let numbers =
+        |path: &String| look.text(path).is_some_and(|text| !source::literals(path, &text).literals.is_empty());
     let can_tune = proposal.surface.iter().any(|path| path.contains('*') || numbers(path));
     if !can_tune {
         ui::say(

@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use overnight_engine::source;
+use overnight_model::tuner::found::{Literal, Site};
+
 use super::look::{Look, extension_of, folder_of, join, name_of};
 
 /// Files and folders with such a word in their name measure or test others; they are never anyone's surface.
@@ -102,7 +105,8 @@ fn only_passes_on(look: &Look, path: &str) -> bool {
         // A short program that does the work itself is what it is all about.
         let is_in_package = look.has(&join(folder_of(path), "__init__.py").unwrap_or_default());
         let works = text.lines().map(str::trim).any(|line| line.starts_with("for ") || line.starts_with("while "));
-        let has_numbers = few == FEW_LINES && !overnight_engine::source::literals(path, &text).literals.is_empty();
+        let is_setting = |literal: &Literal| literal.site <= Site::Default;
+        let has_numbers = few == FEW_LINES && source::literals(path, &text).literals.iter().any(is_setting);
         let passes = is_in_package && !works && !has_numbers && own_lines(&text) <= few;
         return passes && !uses(look, path).is_empty();
     }

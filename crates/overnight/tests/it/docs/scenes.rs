@@ -24,6 +24,7 @@ pub(super) fn scene(name: &str) -> Option<Repo> {
         "holdout" => holdout(),
         "audit" => audit(),
         "imported" => with(&[("overnight.toml", TRIPLET), ("train.py", TRAIN), ("results.tsv", RESULTS)]),
+        "tuner" => with(&[("overnight.toml", TRIPLET), ("train.py", TUNABLE)]),
         DEMO => with(&[]),
         "agent" => with(&[("overnight.toml", AGENT_TRIPLET), ("train.py", TRAIN), ("propose.py", PROPOSE)]),
         _ => return None,
@@ -168,6 +169,27 @@ for _ in range(STEPS):
     weights = [weight + v for weight, v in zip(weights, speed)]
 
 print(f"val_loss: {sum((predict(weights, x) - y) ** 2 for x, y in unseen) / len(unseen):.5f}")
+"#;
+
+/// Something of each kind that the tuner finds, and of most that it leaves alone. It is only read.
+const TUNABLE: &str = r#"SEED = 1337
+BATCH_SIZE = 2**6
+MATRIX_LR = 0.04       # overnight: 1e-3..0.5 log
+DEPTH = 8              # overnight: 4..16
+ACTIVATION = "relu"    # overnight: one of "relu", "gelu", "silu"
+CLIP = 1.0             # overnight: fixed
+USE_BIAS = False
+
+
+class Model:
+    def __init__(self, dropout=0.1):
+        self.scale = 0.5 * DEPTH
+
+
+def main():
+    optimizer = AdamW(model, lr=MATRIX_LR, betas=(0.9, 0.95), weight_decay=0.0)
+    for step in range(200):
+        print(f"{step:04d}")
 "#;
 
 const NOISY_TRIPLET: &str = r#"surface = "knob.py"
