@@ -181,6 +181,14 @@ impl Mind {
         }
     }
 
+    /// What chose the champion does not count: of what it is worth nothing is known but the study it belongs to.
+    pub fn doubt(&mut self) {
+        self.opinions.get_mut().clear();
+        if let Some(id) = self.kept {
+            self.worlds.iter_mut().for_each(|world| world.doubt(id));
+        }
+    }
+
     /// Time passed, of which nothing is known: another night, or a shift of the machine by so many sd.
     pub fn unsettle(&mut self, sds: f64) {
         self.opinions.get_mut().clear();
@@ -204,6 +212,13 @@ impl Mind {
         let mut mind = self.clone();
         mind.open_again(NOBODY, before);
         mind.view(NOBODY).expect("it was just opened").opinion(bar, self.price())
+    }
+
+    /// The level of the champion before this one, as far as the machine is what it was.
+    pub fn former_level(&self) -> Option<f64> {
+        let kept = self.kept?;
+        let parts: Option<Vec<_>> = self.worlds.iter().map(|world| Some((world.chance, world.former(kept)?))).collect();
+        Some(super::gauss::blend(parts?.into_iter()).mean)
     }
 
     /// How likely the champion is better than the one before it, by now.

@@ -189,6 +189,22 @@ impl World {
         self.banks.iter_mut().for_each(|(_, bank)| bank.stale = true);
     }
 
+    /// What was measured of the champion before its keep does not count any more.
+    pub(super) fn doubt(&mut self, kept: ExperimentId) {
+        let Some(former) = self.bank(kept).map(|bank| bank.level(false)) else { return };
+        self.level = former;
+        self.open(kept);
+        let Some(bank) = self.bank_mut(kept) else { return };
+        (bank.stale, bank.tells, bank.is_seen) = (true, false, true);
+        self.level = bank.level(true);
+    }
+
+    /// The level of the champion before this one: its mean and its variance.
+    pub(super) fn former(&self, kept: ExperimentId) -> Option<(f64, f64)> {
+        let Level { mean, variance } = self.bank(kept)?.level(false);
+        Some((mean, variance))
+    }
+
     /// Another champion: nothing is known of its level but about where it is.
     pub(super) fn replace(&mut self, about: f64) {
         self.banks.clear();
