@@ -10,6 +10,15 @@ pub(super) struct Shape {
     pub(super) chance: f64,
 }
 
+/// Beyond so many sd it is no tail any more.
+const OUTLIER: f64 = 6.0;
+
+impl Shape {
+    pub(super) fn has_outliers(&self) -> bool {
+        self.parts.iter().any(|part| part.sd > OUTLIER)
+    }
+}
+
 #[derive(Debug, PartialEq)]
 pub(super) struct Part {
     pub(super) weight: f64,

@@ -14,7 +14,7 @@ const WATCH: [u32; 5] = [8, 8, 16, 32, 40];
 const UNSEEN: u32 = 24;
 /// After so many trials of others the baseline is measured once more: the gain over it is told by what it gives all
 /// night, also where the night is never closed.
-const LOOK_BACK: u32 = 100;
+const LOOK_BACK: u32 = 120;
 /// By how much more such trials are put off where a trial brings one sd elsewhere.
 const WATCH_DEAR: f64 = 1.0;
 const LOOK_BACK_DEAR: f64 = 4.0;
