@@ -68,7 +68,7 @@ const RATES: [f64; HYPOTHESES] = [
 /// as large: the rates are those of larger edits, in units of the smaller noise.
 pub(super) fn rates(shape: &Shape) -> &'static [f64; HYPOTHESES] {
     static BY_SHAPE: OnceLock<[[f64; HYPOTHESES]; SHAPES.len()]> = OnceLock::new();
-    let by_shape = BY_SHAPE.get_or_init(|| std::array::from_fn(|index| scaled(SHAPES[index].as_good_as.sqrt())));
+    let by_shape = BY_SHAPE.get_or_init(|| std::array::from_fn(|index| scaled(SHAPES[index].pays_as.sqrt())));
     let index = SHAPES.iter().position(|known| known == shape).unwrap_or(0);
     &by_shape[index]
 }

@@ -12,6 +12,10 @@ const ALARM: f64 = 1e-4;
 const TELL: usize = 3;
 /// So many looks at a champion before a further one may say that it was the machine, where nothing else can tell.
 const SETTLED: usize = 3;
+/// Before so many looks at champions too little is known of the noise to be surprised; and what one trial chose is learned
+/// by the next as it is.
+const KNOWN: u32 = 6;
+const SEVERAL: usize = 2;
 /// One that was looked at so often holds: then it is the machine. Until then the one before it has to tell, by so many.
 const HOLDS: usize = 8;
 const ASKS: u32 = 2;
@@ -38,10 +42,12 @@ impl State {
     pub(super) fn watch(&mut self, told: f64) {
         let fair = |champion: &Experiment| champion.fresh().iter().filter(|trial| is_fair(trial.purpose)).count();
         let looks = self.champion().map_or(0, fair);
+        let chosen_by = self.champion().map_or(0, |champion| champion.fresh().len()) - looks;
         let is_young = self.judging.before.is_some() && looks <= HOLDS;
+        let may_ring = looks > SETTLED || (is_young && chosen_by >= SEVERAL && self.judging.looks >= KNOWN);
         let Judging { mind: Some(mind), alarm, .. } = &mut self.judging else { return };
         match alarm {
-            None if (looks > SETTLED || is_young) && mind.surprise(told) < ALARM => {
+            None if may_ring && mind.surprise(told) < ALARM => {
                 let asks = if is_young { ASKS } else { 0 };
                 *alarm = Some(Alarm { champion: vec![told], former: Vec::new(), asks });
             }

@@ -177,8 +177,9 @@ impl State {
         }
         let score = self.find(id).and_then(|found| found.trials.last()).and_then(Trial::score);
         self.judging.closing.is_broken |= purpose == Purpose::Close && score.is_none();
-        if self.judging.alarm.is_some() && self.judging.before == Some(id) {
-            return self.hear_former(score.map(|score| self.told(score)));
+        let is_asked = self.judging.alarm.is_some() && self.judging.before == Some(id);
+        if is_asked && score.is_none() {
+            self.hear_former(None);
         }
         let Some(score) = score else { return };
         let told = self.told(score);
@@ -197,7 +198,9 @@ impl State {
         if self.judging.mind.is_none() {
             return self.wake();
         }
-        if is_champion {
+        if is_asked {
+            self.hear_former(Some(told));
+        } else if is_champion {
             self.judging.unwatched = 0;
             self.judging.looks += 1;
             if is_new {
