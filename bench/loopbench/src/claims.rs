@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use overnight_model::Goal;
-use overnight_model::claim::{Claim, Decision, Draw, PAIRS, draw};
+use overnight_model::claim::audit::{AUDIT_PAIRS, Audit, Turn, Verdict as Called, Who};
+use overnight_model::claim::{Claim, Decision, Draw, PAIRS, Standing, draw};
 use serde::Serialize;
 
 use crate::night::on_every_core;
@@ -33,24 +34,39 @@ const NOISES: [(&str, &str); 12] = [
     ("none", "deterministic"),
 ];
 
+/// The branch that an audit is asked about, in planted differences: some of its commits are good, one hurts, most do
+/// nothing. Where the difference is 0, nothing may be claimed of any.
+const BRANCH: [f64; 12] = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+
 /// A command that claims: what it says of one planted difference.
 pub struct Claimant {
     pub name: &'static str,
+    /// How many things it is asked about at once.
+    asks: usize,
     claim: fn(&Scenario, f64, u64) -> Claimed,
 }
 
 /// Every command whose claims are promised to hold.
-pub const CLAIMANTS: &[Claimant] = &[Claimant { name: "compare", claim: compare }];
+pub const CLAIMANTS: &[Claimant] = &[
+    Claimant { name: "compare", asks: 1, claim: compare },
+    Claimant {
+        name: "audit",
+        asks: BRANCH.len(),
+        claim: |scenario, effect, seed| audit(scenario, &BRANCH.map(|share| share * effect), seed),
+    },
+];
 
-/// What a command said of B.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Claimed {
-    is_better: bool,
-    is_worse: bool,
-    /// Pairs of trials that it took.
-    pairs: u32,
-    /// Whether its interval holds the difference that was planted.
-    is_covered: bool,
+/// What a command said, as shares: a comparison says one thing, an audit something of each commit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Claimed {
+    /// Of what it claims, what is not so: better or worse where there is no difference, or the wrong way round.
+    pub(crate) wrong: f64,
+    /// Of what is so, what it claims.
+    pub(crate) found: f64,
+    /// Pairs of trials that it took for each.
+    pub(crate) pairs: f64,
+    /// Of its intervals, those that hold the difference that was planted.
+    pub(crate) covered: f64,
 }
 
 /// One command on one kind of noise and one difference.
@@ -60,9 +76,8 @@ pub struct Row {
     pub noise: &'static str,
     pub effect: f64,
     pub claims: usize,
-    /// Said better or worse where there is no difference; said worse where it is better.
     pub false_claims: Promise,
-    /// Said better where it is better.
+    /// Said better where it is better; of an audit, also worse where it is worse.
     pub found: Option<Figure>,
     pub pairs: f64,
     pub covered: Figure,
@@ -74,34 +89,40 @@ pub fn rows(claimants: &[Claimant], count: usize, seed: u64) -> Vec<Row> {
     let noises = NOISES.map(|(noise, name)| (noise, planted(name)));
     let cells = claimants.iter().flat_map(|claimant| noises.map(|noise| (claimant, noise)));
     let cells: Vec<_> = cells.flat_map(|cell| EFFECTS.map(|effect| (cell, effect))).collect();
-    let one = |job: usize| {
-        let ((claimant, (_, scenario)), effect) = cells[job / count];
-        (claimant.claim)(scenario, effect, seed.wrapping_add((job % count) as u64))
+    let times = |cell: usize| count.div_ceil(cells[cell].0.0.asks);
+    let jobs: Vec<(usize, u64)> =
+        (0..cells.len()).flat_map(|cell| (0..times(cell) as u64).map(move |job| (cell, job))).collect();
+    let claimed = on_every_core(jobs.len(), |job| {
+        let (cell, job) = jobs[job];
+        let ((claimant, (_, scenario)), effect) = cells[cell];
+        (claimant.claim)(scenario, effect, seed.wrapping_add(job))
+    });
+    let mut claimed = claimed.into_iter();
+    let row = |(index, ((claimant, (noise, _)), effect)): (usize, &((&Claimant, (&'static str, _)), f64))| {
+        let claimed: Vec<Claimed> = claimed.by_ref().take(times(index)).collect();
+        Row {
+            command: claimant.name,
+            noise,
+            effect: *effect,
+            claims: claimed.len() * claimant.asks,
+            false_claims: false_claims(&claimed),
+            found: (*effect > 0.0).then(|| mean(&claimed, |claimed| claimed.found)),
+            pairs: claimed.iter().map(|claimed| claimed.pairs).sum::<f64>() / claimed.len() as f64,
+            covered: mean(&claimed, |claimed| claimed.covered),
+        }
     };
-    let claimed = on_every_core(cells.len() * count, one);
-    let row = |(index, claimed): (usize, &[Claimed])| {
-        let ((claimant, (noise, _)), effect) = cells[index];
-        row(claimant.name, noise, effect, claimed)
-    };
-    claimed.chunks(count).enumerate().map(row).collect()
+    cells.iter().enumerate().map(row).collect()
 }
 
-fn row(command: &'static str, noise: &'static str, effect: f64, claimed: &[Claimed]) -> Row {
-    let share = |is_so: &dyn Fn(&Claimed) -> bool| {
-        binomial(claimed.iter().filter(|claimed| is_so(claimed)).count(), claimed.len())
-    };
-    let figure = share(&|claimed| claimed.is_worse || (claimed.is_better && effect == 0.0));
+pub(crate) fn false_claims(claimed: &[Claimed]) -> Promise {
+    let figure = mean(claimed, |claimed| claimed.wrong);
     let verdict = Verdict::of(figure.value <= FALSE_CLAIMS, figure.low <= FALSE_CLAIMS);
-    Row {
-        command,
-        noise,
-        effect,
-        claims: claimed.len(),
-        false_claims: Promise { figure, bound: FALSE_CLAIMS, verdict },
-        found: (effect > 0.0).then(|| share(&|claimed| claimed.is_better)),
-        pairs: claimed.iter().map(|claimed| f64::from(claimed.pairs)).sum::<f64>() / claimed.len() as f64,
-        covered: share(&|claimed| claimed.is_covered),
-    }
+    Promise { figure, bound: FALSE_CLAIMS, verdict }
+}
+
+/// The mean of shares: none of them scatters more than what is true or false.
+pub(crate) fn mean(claimed: &[Claimed], of: impl Fn(&Claimed) -> f64) -> Figure {
+    binomial(claimed.iter().map(of).sum(), claimed.len())
 }
 
 /// As the command does it: pairs with a seed for both sides, in random order, looked at after each.
@@ -120,11 +141,58 @@ fn compare(scenario: &Scenario, effect: f64, seed: u64) -> Claimed {
         }
     }
     let standing = claim.standing().expect("there was a pair");
-    // Without noise the interval is a point, and differences are rounded.
-    let is_covered =
-        standing.low.is_none_or(|low| low <= effect + 1e-9) && standing.high.is_none_or(|high| high >= effect - 1e-9);
     let said = |decision| standing.decision == Some(decision);
-    Claimed { is_better: said(Decision::Better), is_worse: said(Decision::Worse), pairs: standing.pairs, is_covered }
+    let is_wrong = said(Decision::Worse) || (said(Decision::Better) && effect == 0.0);
+    Claimed {
+        wrong: f64::from(is_wrong),
+        found: f64::from(said(Decision::Better)),
+        pairs: standing.pairs.into(),
+        covered: f64::from(holds(&standing, effect)),
+    }
+}
+
+/// As the command does it: commits of these effects, each left out of the head in turn.
+pub(crate) fn audit(scenario: &Scenario, effects: &[f64], seed: u64) -> Claimed {
+    let head: f64 = effects.iter().sum();
+    let mut world = World::new(scenario, seed, 2 * (effects.len() + 1) * AUDIT_PAIRS as usize);
+    let whole = world.plant(head);
+    let without: Vec<_> = effects.iter().map(|effect| world.plant(head - effect)).collect();
+    let mut audit = Audit::new(Goal::Max, 0.0, AUDIT_PAIRS, seed, &vec![false; effects.len()]);
+    while let Some(Turn { seed, order }) = audit.next_turn() {
+        let mut value = |who: &Who| {
+            let subject = match who {
+                Who::Head => whole,
+                Who::Without(piece) => without[*piece],
+                Who::Start => 0,
+            };
+            Some((*who, world.measure(subject, seed.0.into())?))
+        };
+        let Some(values) = order.iter().map(&mut value).collect::<Option<Vec<_>>>() else { break };
+        audit.add(&values);
+    }
+    let (mut called, mut right, mut real, mut pairs, mut covered) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for (piece, (verdict, effect)) in audit.verdicts().into_iter().zip(effects).enumerate() {
+        let (holds_up, hurts) = (verdict == Called::Holds, verdict == Called::Hurts);
+        called += f64::from(holds_up || hurts);
+        right += f64::from((holds_up && *effect > 0.0) || (hurts && *effect < 0.0));
+        real += f64::from(*effect != 0.0);
+        let standing = audit.standing(piece);
+        pairs += standing.as_ref().map_or(0.0, |standing| standing.pairs.into());
+        covered += f64::from(standing.is_none_or(|standing| holds(&standing, *effect)));
+    }
+    let share = |part: f64, of: f64| if of > 0.0 { part / of } else { 0.0 };
+    let all = effects.len() as f64;
+    Claimed {
+        wrong: share(called - right, called),
+        found: share(right, real),
+        pairs: share(pairs, all),
+        covered: share(covered, all),
+    }
+}
+
+/// Whether an interval holds this. Without noise it is a point, and differences are rounded.
+fn holds(standing: &Standing, effect: f64) -> bool {
+    standing.low.is_none_or(|low| low <= effect + 1e-9) && standing.high.is_none_or(|high| high >= effect - 1e-9)
 }
 
 fn both([first, second]: [Option<f64>; 2]) -> Option<[f64; 2]> {
@@ -148,7 +216,10 @@ pub fn table(rows: &[Row]) -> String {
             "  {command:<9}{noise:<21}{effect:>10}{wrong:>20}{verdict:>8}{found:>22}{pairs:>8.1}{covered:>12}"
         );
     }
-    text.push_str("  at most 5 % of claims may be false; found: said better where it is better, within 20 pairs\n");
+    text.push_str(
+        "  at most 5 % of claims may be false; found: said better where it is better, within 20 pairs;\n  \
+         of an audit: of twelve commits, of which three are better and one is worse by so much, within 30 pairs each\n",
+    );
     text
 }
 
@@ -159,14 +230,18 @@ mod tests {
     #[test]
     fn what_is_planted_large_is_found_and_what_is_not_there_is_rarely_claimed() {
         let found = rows(CLAIMANTS, 100, 1);
-        assert_eq!(found.len(), NOISES.len() * EFFECTS.len());
-        let of =
-            |noise: &str, effect: f64| found.iter().find(|row| row.noise == noise && row.effect == effect).unwrap();
+        assert_eq!(found.len(), CLAIMANTS.len() * NOISES.len() * EFFECTS.len());
+        let by = |command: &str, noise: &str, effect: f64| {
+            found.iter().find(|row| row.command == command && row.noise == noise && row.effect == effect).unwrap()
+        };
+        let of = |noise: &str, effect: f64| by("compare", noise, effect);
         assert!(of("gaussian", 3.0).found.unwrap().value > 0.95);
         assert!(of("gaussian", 0.3).found.unwrap().value < of("gaussian", 1.0).found.unwrap().value);
         assert!(of("from the seed", 1.0).found.unwrap().value > of("gaussian", 1.0).found.unwrap().value);
         assert!(found.iter().all(|row| row.false_claims.verdict != Verdict::Missed), "{}", table(&found));
         assert_eq!((of("none", 0.3).found.unwrap().value, of("none", 0.3).pairs), (1.0, 4.0));
+        assert!(by("audit", "gaussian", 3.0).found.unwrap().value > 0.8, "{}", table(&found));
+        assert_eq!(by("audit", "none", 0.3).found.unwrap().value, 1.0);
     }
 
     #[test]
@@ -175,9 +250,10 @@ mod tests {
             let mut world = World::new(scenario, seed, 2);
             let b = world.plant(effect);
             let (of_a, of_b) = (world.measure(0, 1).unwrap(), world.measure(b, 1).unwrap());
-            Claimed { is_better: of_b > of_a, is_worse: of_b < of_a, pairs: 1, is_covered: false }
+            let wrong = f64::from(of_b < of_a || effect == 0.0);
+            Claimed { wrong, found: f64::from(of_b > of_a), pairs: 1.0, covered: 0.0 }
         }
-        let found = rows(&[Claimant { name: "first pair", claim: first_pair }], 100, 1);
+        let found = rows(&[Claimant { name: "first pair", asks: 1, claim: first_pair }], 100, 1);
         let of = |effect: f64| found.iter().find(|row| row.effect == effect).unwrap();
         assert_eq!((of(0.0).false_claims.figure.value, of(0.0).false_claims.verdict), (1.0, Verdict::Missed));
         assert_eq!(of(0.3).false_claims.verdict, Verdict::Missed);

@@ -7,7 +7,7 @@ use crate::options::{self, Options, Show, USAGE};
 use crate::rules::{Entry, OURS, RULES};
 use crate::scenario::{SCENARIOS, Scenario};
 use crate::score::{self, Score};
-use crate::{by_slots, claims, table, targets};
+use crate::{audited, by_slots, claims, table, targets};
 
 /// What these options print.
 pub fn shown(arguments: &[String]) -> Result<String, Box<dyn Error>> {
@@ -31,13 +31,15 @@ fn by_slots(options: &Options) -> Result<String, Box<dyn Error>> {
 }
 
 fn claims(options: &Options) -> Result<String, Box<dyn Error>> {
-    let Options { nights: count, seed, .. } = *options;
+    let Options { nights: count, seed, size, .. } = *options;
     let rows = claims::rows(claims::CLAIMANTS, count, seed);
+    let nights = audited::rows(&options.scenarios, &RULES[0], count, seed, size);
     if options.json {
-        return json(options, &[("claims", serde_json::to_value(&rows)?)]);
+        let (rows, nights) = (serde_json::to_value(&rows)?, serde_json::to_value(&nights)?);
+        return json(options, &[("claims", rows), ("audited", nights)]);
     }
     let heading = format!("{count} claims for each line, seed {seed}; effects in noise sd of one trial\n");
-    Ok(format!("{heading}\n{}", claims::table(&rows) + &reproduce(options)))
+    Ok(format!("{heading}\n{}\n{}", claims::table(&rows), audited::table(&nights) + &reproduce(options)))
 }
 
 fn results(options: &Options) -> Result<String, Box<dyn Error>> {

@@ -3,6 +3,7 @@
 //! Every night has known effects and known noise; a rule sees measured scores alone. All rules get the same nights and
 //! the same number of trials. What is printed follows from the options alone: `bench/loopbench/run --nights 400`.
 
+mod audited;
 mod by_slots;
 mod chance;
 mod claims;

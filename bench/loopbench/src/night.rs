@@ -54,6 +54,11 @@ const PROPOSALS_PER_TRIAL: usize = 50;
 
 /// Lets a rule run a night. The same seed is the same night for every rule.
 pub fn night(scenario: &Scenario, seed: u64, size: Size, rule: &mut dyn Rule) -> Night {
+    played(scenario, seed, size, rule).0
+}
+
+/// The same, with the world as it is in the morning.
+pub(crate) fn played<'a>(scenario: &'a Scenario, seed: u64, size: Size, rule: &mut dyn Rule) -> (Night, World<'a>) {
     let mut world = World::new(scenario, seed, size.trials);
     let mut night = Night::default();
     let mut running = VecDeque::new();
@@ -108,7 +113,7 @@ pub fn night(scenario: &Scenario, seed: u64, size: Size, rule: &mut dyn Rule) ->
     night.gain = world.gain();
     night.reported = gain;
     night.covered = interval.map(|(low, high)| (low - EXACT..=high + EXACT).contains(&night.gain));
-    night
+    (night, world)
 }
 
 /// All nights of all pairs of scenario and rule, in that order, on every core.

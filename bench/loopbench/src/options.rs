@@ -16,7 +16,7 @@ usage: bench/loopbench/run [options]
   --overview         true gains alone
   --targets          what was promised of our judge, and whether it holds
   --by-slots         what 2, 4 and 8 slots gain in the hours of one; --trials are those of one slot
-  --claims           how often `compare` claims what is not so, and finds what is; --nights are claims of each kind
+  --claims           how often `compare` and `audit` claim what is not so, and find what is; --nights are claims of each kind
   --json             the same for programs, with every figure
   --list             what there is to choose from
 ";

@@ -52,7 +52,9 @@ pub enum Target {
     LargeEffects,
     /// Lopsided noise, whatever the effects: within 10 %.
     Skewed,
-    /// Nothing can be gained.
+    /// No edit is good: doing nothing is best, and what is lost must be next to nothing.
+    Harmless,
+    /// Nothing is promised.
     None,
 }
 
@@ -63,8 +65,13 @@ impl Target {
             Target::SmallEffects => Some(1.0),
             Target::LargeEffects => Some(0.95),
             Target::Skewed => Some(0.90),
-            Target::None => None,
+            Target::Harmless | Target::None => None,
         }
+    }
+
+    /// What may be lost in a night, in sd, where there is nothing to gain and so no peer to be measured by.
+    pub fn loss(self) -> Option<f64> {
+        (self == Target::Harmless).then_some(0.1)
     }
 }
 
@@ -85,6 +92,7 @@ mod tests {
         for scenario in SCENARIOS {
             let target = match scenario.shape {
                 _ if scenario.good == 0.0 && scenario.harmful == 0.0 => Target::None,
+                _ if scenario.good == 0.0 => Target::Harmless,
                 // A fixed seed is worth much there, and is not ours to fix.
                 _ if scenario.paired > 0.0 => Target::None,
                 Shape::SkewedToWorse | Shape::SkewedToBetter => Target::Skewed,

@@ -80,7 +80,7 @@ pub fn score(scenario: &'static str, rule: &'static str, nights: &[Night], ours:
 pub fn coverage(nights: &[Night]) -> Option<Figure> {
     let known: Vec<bool> = nights.iter().filter_map(|night| night.covered).collect();
     let covered = known.iter().filter(|covered| **covered).count();
-    (known.len() as f64 >= ENOUGH).then(|| binomial(covered, known.len()))
+    (known.len() as f64 >= ENOUGH).then(|| binomial(covered as f64, known.len()))
 }
 
 /// How often what was said of the gain held, of all nights: the interval, or that there is no gain where nothing was
@@ -88,7 +88,7 @@ pub fn coverage(nights: &[Night]) -> Option<Figure> {
 pub fn coverage_of_nights(nights: &[Night]) -> Option<Figure> {
     nights.iter().find_map(|night| night.covered)?;
     let holds = |night: &&Night| night.covered.unwrap_or(night.reported == 0.0 && night.gain == 0.0);
-    Some(binomial(nights.iter().filter(holds).count(), nights.len()))
+    Some(binomial(nights.iter().filter(holds).count() as f64, nights.len()))
 }
 
 pub fn mean(nights: &[Night], part: impl Fn(&Night) -> f64) -> Figure {
@@ -115,10 +115,11 @@ pub fn figure(nights: Vec<(f64, f64)>) -> Option<Figure> {
     Some(Figure { value, low: at(0.025), high: at(0.975) })
 }
 
-/// A share of independent cases, with Wilson's interval: it means something also where all cases are alike.
-pub fn binomial(hits: usize, cases: usize) -> Figure {
+/// A share of independent cases, with Wilson's interval: it means something also where all cases are alike. A case that is
+/// itself a share counts as much of a hit.
+pub fn binomial(hits: f64, cases: usize) -> Figure {
     const Z: f64 = 1.959_964;
-    let (n, share) = (cases as f64, hits as f64 / cases as f64);
+    let (n, share) = (cases as f64, hits / cases as f64);
     let scale = 1.0 + Z * Z / n;
     let middle = (share + Z * Z / (2.0 * n)) / scale;
     let half = Z / scale * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
@@ -141,9 +142,9 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_share_is_wilsons() {
-        let Figure { value, low, high } = binomial(5, 100);
+        let Figure { value, low, high } = binomial(5.0, 100);
         assert!(value == 0.05 && (low - 0.0215).abs() < 1e-3 && (high - 0.1118).abs() < 1e-3, "{low} {high}");
-        let Figure { low, high, .. } = binomial(0, 100);
+        let Figure { low, high, .. } = binomial(0.0, 100);
         assert!(low == 0.0 && (high - 0.037).abs() < 1e-3, "{high}");
     }
 

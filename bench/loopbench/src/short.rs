@@ -193,11 +193,12 @@ mod tests {
     #[test]
     fn chance_is_allowed_for() {
         let mut found = check(Short::QUICK, None).unwrap();
-        let coverage = |hits| Promise { figure: crate::score::binomial(hits, 20), bound: 0.93, verdict: Verdict::Open };
+        let coverage =
+            |hits: f64| Promise { figure: crate::score::binomial(hits, 20), bound: 0.93, verdict: Verdict::Open };
         found.nights.truncate(1);
-        found.nights[0].coverage = Some(coverage(17));
+        found.nights[0].coverage = Some(coverage(17.0));
         assert_eq!(broken(&found.nights, &[]).len(), 0, "three of twenty may be chance");
-        found.nights[0].coverage = Some(coverage(9));
+        found.nights[0].coverage = Some(coverage(9.0));
         assert_eq!(broken(&found.nights, &[]).len(), 1);
     }
 

@@ -83,6 +83,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "only-harm",
         about: "0.3 sd, none good, 50 % harmful",
+        target: Target::Harmless,
         effect: 0.3,
         good: 0.0,
         harmful: 0.5,

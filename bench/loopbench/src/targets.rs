@@ -41,7 +41,8 @@ pub struct Beside {
     pub gain: Figure,
     /// Ours divided by theirs, on the same nights; `None` where there is too little to divide by.
     pub ratio: Option<Figure>,
-    /// By how much ours exceeds the promised share of theirs, on the same nights.
+    /// By how much ours exceeds the promised share of theirs, on the same nights; or what may be lost, where there is
+    /// nothing to gain.
     pub ahead: Option<Promise>,
 }
 
@@ -121,8 +122,12 @@ fn beside(target: Target, ours: &[Night], peer: &'static str, theirs: &[Night], 
         let figure = score::figure(pairs().map(|(ours, theirs)| (ours.gain - share * theirs.gain, 1.0)).collect())?;
         Some(Promise { figure, bound: 0.0, verdict: Verdict::of(figure.value >= 0.0, figure.high >= 0.0) })
     };
+    let lost = |loss: f64| {
+        let figure = score::mean(ours, |night| night.gain);
+        Promise { figure, bound: -loss, verdict: Verdict::of(figure.value >= -loss, figure.high >= -loss) }
+    };
     let ratio = if gain.low >= WORTH_A_SHARE { ratio() } else { None };
-    Beside { peer, gain, ratio, ahead: target.share().and_then(ahead) }
+    Beside { peer, gain, ratio, ahead: target.share().and_then(ahead).or(target.loss().map(lost)) }
 }
 
 fn reported(nights: &[Night], gain: f64, is_excused: bool) -> Promise {
@@ -174,7 +179,7 @@ pub fn table(rows: &[Row]) -> String {
             (None, None) => dash(),
         });
         let ahead = beside.as_ref().and_then(|beside| beside.ahead.as_ref());
-        let wanted = target.share().map_or(dash(), |share| format!("{share:.2}"));
+        let wanted = target.share().or(target.loss().map(|loss| -loss)).map_or(dash(), |share| format!("{share:.2}"));
         let figure = |Figure { value, low, high }: Figure| format!("{value:.2} ±{:.2}", (high - low) / 2.0);
         let percent = |Figure { value, low, high }: Figure| format!("{:.0} ±{:.0}", 100.0 * value, 50.0 * (high - low));
         let covered = coverage.as_ref().map_or(dash(), |coverage| percent(coverage.figure));
@@ -198,7 +203,8 @@ pub fn table(rows: &[Row]) -> String {
     let _ = writeln!(text, "  reported minus true: {}", counted(reported));
     let _ = writeln!(text, "  95 % interval: {}", counted(coverage));
     text.push_str(
-        "  ours/peer is a difference in sd, with its sign, where the peer gains too little for a share\n  \
+        "  ours/peer is a difference in sd, with its sign, where the peer gains too little for a share;\n  \
+         where nothing is good, it is what was lost, of at most as much as is wanted\n  \
          open: not met by these nights, but their interval reaches the bound\n",
     );
     text
@@ -258,6 +264,13 @@ mod tests {
         assert_eq!(verdicts(&judged("1sd", nights(1.0, 3.0, true), 1.0)), [Met, Missed, Met]);
         assert_eq!(verdicts(&judged("autocorrelated", nights(1.0, 3.0, true), 1.0)), [Met, Said, Met]);
         assert_eq!(verdicts(&judged("autocorrelated", nights(1.0, 3.0, false), 1.0)), [Met, Missed, Missed]);
+    }
+
+    #[test]
+    fn where_nothing_is_good_next_to_nothing_may_be_lost() {
+        use Verdict::{Met, Missed};
+        assert_eq!(verdicts(&judged("only-harm", nights(-0.09, -0.09, true), 0.0)), [Met, Met, Met]);
+        assert_eq!(verdicts(&judged("only-harm", nights(-0.11, -0.11, true), -0.2)), [Missed, Met, Met]);
     }
 
     #[test]

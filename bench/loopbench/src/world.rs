@@ -109,7 +109,7 @@ impl<'a> World<'a> {
 
     /// An edit of the baseline that is worth this much.
     pub fn plant(&mut self, effect: f64) -> Subject {
-        let own = Chance::of(&[self.seed, 6]).normal();
+        let own = Chance::of(&[self.seed, 6, self.subjects.len() as u64]).normal();
         let sd = (self.scenario.own_noise * own).exp();
         self.add(Candidate { level: effect, edit: effect, sd, frozen: None, content: 1, families: 0 })
     }
@@ -164,6 +164,12 @@ impl<'a> World<'a> {
     /// How much better the champion really is than the baseline.
     pub fn gain(&self) -> f64 {
         self.subjects[self.champion()].level
+    }
+
+    /// What each champion had on top of the one before it, the first keep first.
+    pub fn steps(&self) -> Vec<f64> {
+        let level = |subject: Subject| self.subjects[subject].level;
+        self.champions.windows(2).map(|pair| level(pair[1]) - level(pair[0])).collect()
     }
 
     fn champion(&self) -> Subject {

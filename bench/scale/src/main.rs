@@ -16,7 +16,7 @@ use overnight_model::event::{Judged, Proposed, Purpose};
 use overnight_model::judge::Estimate;
 use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
-use overnight_model::tuner::Edit;
+use overnight_model::tuner::{Edit, Value};
 use overnight_model::{
     CommitId, Ending, Event, ExperimentId, Measurement, Millis, Reason, Score, Seed, Slot, State, Timestamp, TrialId,
     Verdict, What,
@@ -113,7 +113,7 @@ impl Generator {
             None => CommitId(format!("{id:040x}")),
         };
         self.draft.blobs.extend(plan.files.into_iter().map(|(_, bytes)| bytes));
-        let edits = vec![Edit { path, name: "VALUE".to_owned(), from: 1e6, to: 1e6 + id as f64 }];
+        let edits = vec![Edit { path, name: "VALUE".to_owned(), from: Value::Number(1e6), to: Value::Number(1e6 + id as f64) }];
         self.note(What::Proposed(Proposed {
             experiment,
             agent: "tuner".to_owned(),

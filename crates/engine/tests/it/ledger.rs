@@ -305,6 +305,25 @@ fn a_ledger_of_format_1_1_is_read_verified_and_written() {
     assert!(plan_of_imports(dir.path()).contains("events_of_study"));
 }
 
+/// A noisy study of version 1.3, by an earlier judge: what it decided stays, what it believed of the noise may differ.
+#[test]
+fn a_ledger_of_format_1_3_and_an_earlier_judge_is_read_verified_and_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-1.3.db");
+    fs::copy(fixture, dir.path().join("ledger.db")).unwrap();
+    let stored = Reader::open(dir.path()).unwrap().summary().unwrap().unwrap();
+    let found = verify_ledger(dir.path()).unwrap();
+    assert_eq!((found.experiments, found.state.champion), (14, Some(ExperimentId(7))));
+    let summary = found.state.summary().unwrap();
+    assert_eq!((summary.kept, summary.not_better, &summary.spent), (4, 10, &stored.spent));
+    assert_eq!((&summary.baseline, &summary.champion), (&stored.baseline, &stored.champion));
+    assert!(stored.judge < summary.judge && stored.noise.sd != summary.noise.sd, "{stored:?}");
+    let (mut ledger, mut state) = Ledger::open(dir.path()).unwrap();
+    let events = [Event { at: Timestamp(9), what: What::StopRequested { hurry: false } }];
+    append(&mut ledger, &mut state, &events, &[]).unwrap();
+    verify_ledger(dir.path()).unwrap();
+}
+
 fn imported(source: &str) -> (Event, Vec<u8>) {
     let entries = b"{\"row\":{\"description\":\"x\"}}\n".repeat(3);
     let imported = Imported {

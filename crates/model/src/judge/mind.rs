@@ -18,6 +18,8 @@ use crate::id::ExperimentId;
 const SMALLEST: f64 = 0.4;
 const LARGEST: f64 = 30.0;
 const STEP: f64 = 1.3;
+/// Where some scores are far off, one of the two may be such: then the noise is smaller by as many steps more.
+const FAR_STEPS: i32 = 11;
 /// A world so much less likely than the likeliest is let go, and there are never more than so many for long.
 const NEGLIGIBLE: f64 = 0.01;
 const MOST_WORLDS: usize = 24;
@@ -67,19 +69,28 @@ impl Mind {
         }
         let unknown = Level { mean: mean(scores, first), variance: 1e4 * LARGEST * LARGEST * sd * sd };
         let mut worlds = Vec::new();
-        let mut factor = SMALLEST;
-        while factor <= LARGEST {
-            for shape in &SHAPES {
+        let steps = (LARGEST / SMALLEST).log(STEP) as i32;
+        for step in -FAR_STEPS..=steps {
+            let factor = SMALLEST * STEP.powi(step);
+            for shape in SHAPES.iter().filter(|shape| step >= 0 || shape.has_outliers()) {
                 for (drift, likely) in DRIFTS {
                     worlds.push(World::new(shape.chance * likely, factor * sd, shape, drift, unknown));
                 }
             }
-            factor *= STEP;
         }
         let mut mind = Mind { worlds, kept: None, judged: 0, scores: 0, opinions: RefCell::default() };
         // Where the champion's scores are all the same, they say nothing of noise.
         let told = if own.0 > 0.0 { scores } else { &scores[..1] };
-        told.iter().for_each(|score| mind.champion(*score));
+        match told {
+            [one, other] => {
+                mind.champion(*one);
+                mind.learn(|world| match world.sd < 0.99 * SMALLEST * sd {
+                    true => world.learn_either(*one, *other),
+                    false => world.learn_champion(None, *other),
+                });
+            }
+            told => told.iter().for_each(|score| mind.champion(*score)),
+        }
         Some(mind)
     }
 
@@ -181,6 +192,14 @@ impl Mind {
         }
     }
 
+    /// What chose the champion does not count: of what it is worth nothing is known but the study it belongs to.
+    pub fn doubt(&mut self) {
+        self.opinions.get_mut().clear();
+        if let Some(id) = self.kept {
+            self.worlds.iter_mut().for_each(|world| world.doubt(id));
+        }
+    }
+
     /// Time passed, of which nothing is known: another night, or a shift of the machine by so many sd.
     pub fn unsettle(&mut self, sds: f64) {
         self.opinions.get_mut().clear();
@@ -204,6 +223,13 @@ impl Mind {
         let mut mind = self.clone();
         mind.open_again(NOBODY, before);
         mind.view(NOBODY).expect("it was just opened").opinion(bar, self.price())
+    }
+
+    /// The level of the champion before this one, as far as the machine is what it was.
+    pub fn former_level(&self) -> Option<f64> {
+        let kept = self.kept?;
+        let parts: Option<Vec<_>> = self.worlds.iter().map(|world| Some((world.chance, world.former(kept)?))).collect();
+        Some(super::gauss::blend(parts?.into_iter()).mean)
     }
 
     /// How likely the champion is better than the one before it, by now.

@@ -17,6 +17,9 @@ use crate::stats::{Confidence, Tally, pooled_sd, student_t};
 use crate::units::Goal;
 use crate::verdict::Reason;
 
+/// Goes up where the same events make the judge believe something else. What an earlier one believed was stored with the
+/// study, and is no fault of the ledger. The first had none.
+pub const EDITION: u32 = 1;
 /// How many trials the baseline gets before anything is compared with it; further ones come in between.
 pub const FIRST_TRIALS: u32 = 2;
 /// How often a value has to come again, each time with another seed, before the metric is taken for one without noise.
@@ -134,5 +137,33 @@ mod tests {
         assert_eq!(Noise::from_repeats(&[Tally::of([1.0; 3])]), Noise::Deterministic);
         let mixed = [Tally::of([1.0; 3]), Tally::of([0.5, 0.6])];
         assert!(matches!(Noise::from_repeats(&mixed), Noise::Noisy { .. }));
+    }
+
+    /// Noise of about 1 that is always the same.
+    fn noise(looks: u32) -> impl Iterator<Item = f64> {
+        let scores = [0.3, -1.1, 0.8, -0.2, 1.6, -0.7, 0.1, -1.4, 0.9, -0.5, 0.6, -0.9, 1.2, 0.0, -0.3];
+        (0..looks as usize).map(move |look| scores[look % scores.len()] + 0.01 * (look % 7) as f64)
+    }
+
+    #[test]
+    fn a_first_score_far_off_by_accident_is_soon_known_for_one() {
+        for far in [-50.0, 50.0] {
+            let mut mind = Mind::begin(&[far, 0.2], &[]).unwrap();
+            let mut after = Vec::new();
+            for score in noise(40) {
+                mind.champion(score);
+                after.push(mind.noise());
+            }
+            assert!(after[11] < 4.0 && (0.5..2.0).contains(&after[39]), "{far}: {after:.1?}");
+            assert!(mind.level().0.abs() < 0.5, "{:?}", mind.level());
+        }
+    }
+
+    #[test]
+    fn two_scores_that_are_noise_are_not_taken_for_less() {
+        let mut mind = Mind::begin(&[-1.0, 1.0], &[]).unwrap();
+        assert!(mind.noise() > 0.5, "{}", mind.noise());
+        noise(10).for_each(|score| mind.champion(score));
+        assert!((0.5..2.0).contains(&mind.noise()), "{}", mind.noise());
     }
 }

@@ -6,6 +6,8 @@
 
 use std::sync::OnceLock;
 
+use super::noise::{SHAPES, Shape};
+
 /// One that changes nothing, good and harmful ones of eight sizes, and those beyond all sizes.
 pub(super) const COMPONENTS: usize = KINDS + BEYOND.len();
 const KINDS: usize = 1 + 2 * SIZES.len();
@@ -51,7 +53,7 @@ pub(super) fn prior() -> &'static Prior {
 ///
 /// By dynamic programming over the number of trials and their mean, with noise of 1 and a champion whose level is known
 /// up to a variance of 0.15; `rates` in the tests computes them again.
-pub(super) const RATES: [f64; HYPOTHESES] = [
+const RATES: [f64; HYPOTHESES] = [
     0.00001, 0.00001, 0.00001, 0.00001, 0.00033, 0.00006, 0.00856, 0.00084, 0.00001, 0.00001, 0.00001, 0.00001,
     0.00033, 0.00006, 0.00275, 0.00077, 0.00009, 0.00004, 0.00060, 0.00038, 0.00431, 0.00209, 0.02640, 0.01053,
     0.00009, 0.00006, 0.00070, 0.00050, 0.00370, 0.00245, 0.01510, 0.00919, 0.00096, 0.00087, 0.00573, 0.00480,
@@ -61,6 +63,28 @@ pub(super) const RATES: [f64; HYPOTHESES] = [
     0.02655, 0.02535, 0.11224, 0.11127, 0.34557, 0.34462, 0.83470, 0.81317, 0.06600, 0.06451, 0.27216, 0.27052,
     0.82679, 0.82513, 1.93864, 1.93488, 0.06737, 0.06722, 0.27369, 0.27408, 0.82867, 0.82948, 1.95502, 1.94122,
 ];
+
+/// The same with noise of this shape. Where one trial tells as much as one of half the noise, an edit is as good as twice
+/// as large: the rates are those of larger edits, in units of the smaller noise.
+pub(super) fn rates(shape: &Shape) -> &'static [f64; HYPOTHESES] {
+    static BY_SHAPE: OnceLock<[[f64; HYPOTHESES]; SHAPES.len()]> = OnceLock::new();
+    let by_shape = BY_SHAPE.get_or_init(|| std::array::from_fn(|index| scaled(SHAPES[index].pays_as.sqrt())));
+    let index = SHAPES.iter().position(|known| known == shape).unwrap_or(0);
+    &by_shape[index]
+}
+
+fn scaled(noise: f64) -> [f64; HYPOTHESES] {
+    let of_scale = HYPOTHESES / SCALES.len();
+    std::array::from_fn(|hypothesis| {
+        let (scale, other) = (hypothesis / of_scale, hypothesis % of_scale);
+        let at = |scale: usize| (SCALES[scale].ln(), RATES[scale * of_scale + other].ln());
+        let wanted = (SCALES[scale] / noise).ln();
+        // The two sizes that it lies between, or the last two where it lies beyond.
+        let above = (1..SCALES.len()).find(|scale| at(*scale).0 >= wanted).unwrap_or(SCALES.len() - 1);
+        let ((from, low), (to, high)) = (at(above - 1), at(above));
+        noise * (low + (high - low) * (wanted - from) / (to - from)).exp()
+    })
+}
 
 fn make() -> Prior {
     let (mut means, mut sds) = ([0.0; COMPONENTS], [NOTHING; COMPONENTS]);

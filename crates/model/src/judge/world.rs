@@ -2,7 +2,8 @@
 
 use super::gauss::{Component, Level, blend};
 use super::noise::Shape;
-use super::prior::{COMPONENTS, HYPOTHESES, RATES, prior};
+use super::normal::density;
+use super::prior::{COMPONENTS, HYPOTHESES, prior, rates};
 use crate::id::ExperimentId;
 
 /// How much of what was learned about the study's edits is let go with each further candidate: good ones run out, and no
@@ -27,6 +28,8 @@ pub(super) struct World {
     /// The sd of one trial.
     pub(super) sd: f64,
     pub(super) shape: &'static Shape,
+    /// What the best rule would gain per trial under each hypothesis, in sd of one trial.
+    pub(super) rates: &'static [f64; HYPOTHESES],
     /// The variance by which the level moves from one trial to the next.
     pub(super) drift: f64,
     /// The champion's.
@@ -52,8 +55,8 @@ pub(super) struct Bank {
 
 impl World {
     pub(super) fn new(chance: f64, sd: f64, shape: &'static Shape, drift: f64, level: Level) -> World {
-        let hypotheses = Box::new(prior().chances);
-        World { chance, news: 0.0, sd, shape, drift: drift * sd * sd, level, hypotheses, banks: Vec::new() }
+        let (hypotheses, rates) = (Box::new(prior().chances), rates(shape));
+        World { chance, news: 0.0, sd, shape, rates, drift: drift * sd * sd, level, hypotheses, banks: Vec::new() }
     }
 
     /// A trial's worth of time has passed.
@@ -76,6 +79,15 @@ impl World {
                 bank.base.learn(score, self.shape, self.sd);
             }
         }
+    }
+
+    /// Learns the second score of all, where one of the two is far off and nobody knows which.
+    pub(super) fn learn_either(&mut self, one: f64, other: f64) {
+        let far =
+            self.shape.parts.iter().fold(&self.shape.parts[0], |far, part| if part.sd > far.sd { part } else { far });
+        let (gap, sd) = (other - one, far.sd.hypot(1.0) * self.sd);
+        self.news += (2.0 * far.weight * density(gap / sd) / sd).ln();
+        self.level = Level { mean: one + gap / 2.0, variance: (gap / 2.0).powi(2) + self.sd * self.sd };
     }
 
     /// Learns a score of what was champion before `kept` took its place: that says what the keep was worth.
@@ -189,6 +201,22 @@ impl World {
         self.banks.iter_mut().for_each(|(_, bank)| bank.stale = true);
     }
 
+    /// What was measured of the champion before its keep does not count any more.
+    pub(super) fn doubt(&mut self, kept: ExperimentId) {
+        let Some(former) = self.bank(kept).map(|bank| bank.level(false)) else { return };
+        self.level = former;
+        self.open(kept);
+        let Some(bank) = self.bank_mut(kept) else { return };
+        (bank.stale, bank.tells, bank.is_seen) = (true, false, true);
+        self.level = bank.level(true);
+    }
+
+    /// The level of the champion before this one: its mean and its variance.
+    pub(super) fn former(&self, kept: ExperimentId) -> Option<(f64, f64)> {
+        let Level { mean, variance } = self.bank(kept)?.level(false);
+        Some((mean, variance))
+    }
+
     /// Another champion: nothing is known of its level but about where it is.
     pub(super) fn replace(&mut self, about: f64) {
         self.banks.clear();
@@ -206,7 +234,7 @@ impl World {
 
     /// What the best rule would gain per trial in this study.
     pub(super) fn price(&self) -> f64 {
-        let rate: f64 = self.hypotheses.iter().zip(&RATES).map(|(chance, rate)| chance * rate).sum();
+        let rate: f64 = self.hypotheses.iter().zip(self.rates).map(|(chance, rate)| chance * rate).sum();
         self.sd * rate
     }
 

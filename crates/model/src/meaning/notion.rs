@@ -63,7 +63,8 @@ impl Notion {
                 short: "OVERNIGHT_SEED, another for every trial; whether it settles the number is probed",
                 long: "Every trial gets a seed of its own, so that a gain is one over many draws. A program that fixes its \
                        own seed gives the same every time: its gains are for that one seed, and the trust line says \
-                       `all the same`. `not probed` means that no seed was run twice; `overnight check` does that.",
+                       `all the same`. `not probed` means that no seed was run twice yet: \
+                       `overnight check` does that, and every run that has some 16 trials.",
                 causes: &[
                     "a program that does not read OVERNIGHT_SEED",
                     "chance that no seed governs, such as threads",

@@ -1,4 +1,4 @@
-//! Watching the champion, and measuring it against the baseline when the night ends.
+//! Measuring the champion against the baseline when the night ends, and the gain that is reported.
 
 use super::Study;
 use super::experiment::{Experiment, is_fair};
@@ -11,10 +11,6 @@ use crate::judge::{Estimate, Mind};
 use crate::stats::{Confidence, Tally, student_t};
 use crate::units::{Millis, Timestamp};
 
-/// After so many trials of others the champion is measured once more; sooner while little is known of it.
-const WATCH: [u32; 5] = [8, 8, 16, 32, 40];
-/// One that was never measured since it was kept does not wait longer than this.
-const UNSEEN: u32 = 24;
 /// The most of a night that goes into its own measurement, and how many pairs are worth the while.
 const CLOSING_SHARE: f64 = 0.08;
 const FEWEST_PAIRS: u32 = 2;
@@ -27,53 +23,6 @@ const WIDER: f64 = 1.08;
 const POOLED: f64 = 4.0;
 
 impl Study {
-    /// Whether the champion has to be measured before anything new begins.
-    pub(super) fn watch(&self, slot: Slot) -> Option<Step> {
-        let champion = self.state.champion()?;
-        self.state.mind()?;
-        let judging = &self.state.judging;
-        let gap = WATCH[(judging.looks as usize).min(WATCH.len() - 1)];
-        let gap = if self.is_champion_shown() { gap } else { gap.min(UNSEEN) };
-        let at_target = !self.is_champion_shown() && self.target_reached().is_some();
-        let run = self.state.run.as_ref()?;
-        let due = match run.facts.scope {
-            // A person waits for one verdict: the judge asks for the champion where it needs it.
-            Scope::One => judging.alarm.is_some(),
-            Scope::Loop { .. } => judging.unwatched >= gap || at_target || judging.alarm.is_some(),
-        };
-        // A trial that we ourselves lose every time must not hold up the night, and at its end nothing is left to watch for.
-        let ends = run.closing || self.left() == Some(0);
-        let can = !is_hopeless(champion) && !self.is_champion_running() && !ends;
-        (due && can).then(|| self.probe(champion, self.trial(champion.id, Purpose::Sentinel, slot)))
-    }
-
-    /// Once in a segment the baseline gets a seed that it had: then it is known whether the seed makes the number.
-    fn probe(&self, champion: &Experiment, step: Step) -> Step {
-        let seeds: Vec<Seed> = champion.trials.iter().map(|trial| trial.seed).collect();
-        let is_due =
-            champion.id == self.state.baseline() && seeds.iter().skip(1).all(|seed| Some(seed) != seeds.first());
-        match (step, seeds.first()) {
-            (Step::StartTrial { trial, experiment, purpose, slot, aid, .. }, Some(&seed)) if is_due => {
-                Step::StartTrial { trial, experiment, purpose, seed, slot, aid }
-            }
-            (step, _) => step,
-        }
-    }
-
-    /// Whether the champion's level rests on trials that had no part in choosing it, or on none that scatter.
-    pub(super) fn is_champion_shown(&self) -> bool {
-        let fair = |champion: &Experiment| {
-            champion.fresh().iter().any(|trial| is_fair(trial.purpose) && trial.score().is_some())
-        };
-        self.state.mind().is_none() || self.state.champion().is_some_and(fair)
-    }
-
-    /// Whether somebody's trial of the champion is under way: one serves all.
-    pub(super) fn is_champion_running(&self) -> bool {
-        let champion = self.state.champion;
-        self.state.running.values().any(|(running, _)| Some(running.experiment) == champion)
-    }
-
     /// How many trials a night of this length has; `None` where nothing says how long it is.
     pub(super) fn night_trials(&self) -> Option<f64> {
         let run = self.state.run.as_ref()?;
@@ -217,8 +166,8 @@ impl State {
             if !self.is_frozen(kept)
                 && let (Some(to), Some(from)) = (fair.mean(), self.fair(baseline).mean())
             {
-                let apart = kept.trials.last().zip(baseline.trials.last());
-                let apart = apart.map_or(0.0, |(a, b)| (a.id.0 as f64 - b.id.0 as f64).abs());
+                // Trials of the baseline come in between: what counts is when both were measured on the whole.
+                let apart = (measured_at(kept) - measured_at(baseline)).abs();
                 gain += to - from;
                 variance +=
                     self.variance_of(mind, kept, &fair) + self.variance_of(mind, baseline, &self.fair(baseline));
@@ -238,6 +187,12 @@ impl State {
         let fair = experiment.fresh().iter().filter(|trial| is_fair(trial.purpose));
         Tally::of(fair.filter_map(super::Trial::score).map(|score| self.told(score)))
     }
+}
+
+/// When its fair trials were, in trials of the study: the mean of them.
+fn measured_at(experiment: &Experiment) -> f64 {
+    let fair = experiment.fresh().iter().filter(|trial| is_fair(trial.purpose));
+    Tally::of(fair.map(|trial| trial.id.0 as f64)).mean().unwrap_or(0.0)
 }
 
 fn interval(gain: f64, variance: f64, repeats: u32) -> Estimate {

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::experiment::{Experiment, Trial, is_fair};
+use super::alarm::Alarm;
+use super::experiment::{Experiment, Trial};
 use super::state::State;
 use crate::event::Purpose;
 use crate::id::{ContentId, ExperimentId};
@@ -17,12 +18,8 @@ const REMEMBERED: usize = 64;
 const RECENT: usize = 32;
 /// A candidate this likely to be better, when it was let go, came close.
 const CLOSE: f64 = 0.2;
-/// A score of the champion this unlikely by noise alone says that the machine is another one.
-const ALARM: f64 = 1e-4;
 /// The same number so many times is no chance, where the baseline has given as many and none twice.
 const FROZEN: usize = 3;
-/// So many looks at a champion before a further one may say that it was the machine.
-const SETTLED: usize = 3;
 /// How far the machine may have moved between two runs, in sd of one trial.
 const OVERNIGHT: f64 = 1.0;
 const A_NIGHT: f64 = 8.0 * 3_600_000.0;
@@ -41,12 +38,16 @@ pub(super) struct Judging {
     pub(super) before: Option<ExperimentId>,
     /// What champion and baseline gave in turns since the champion took its place.
     pub(super) closing: Closing,
-    /// The machine seems to be another one: so many scores of the champion are still wanted to tell.
+    /// Trials since the baseline was last measured.
+    pub(super) unseen: u32,
+    /// The champion gave what it hardly could: the machine seems to be another one, or it is not what it was kept for.
     pub(super) alarm: Option<Alarm>,
+    /// The champion was found not to be what it was kept for: it stands only if it is better all the same.
+    pub(super) refuted: bool,
     /// Candidates that were let go though they came close.
     close: VecDeque<(ContentId, ExperimentId, Remembered)>,
     /// Candidates that were let go since the champion was last seen to be what it was.
-    recent: VecDeque<Again>,
+    pub(super) recent: VecDeque<Again>,
     /// Those to try again.
     pub(super) again: VecDeque<Again>,
     pub(super) spent: Spent,
@@ -65,13 +66,6 @@ pub struct Again {
     pub agent: String,
     pub description: String,
 }
-
-/// The score that was so unlikely, and those after it.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Alarm(Vec<f64>);
-
-/// So many scores tell whether the machine is another one.
-const TELL: usize = 3;
 
 /// Scores of both, from the trials that close a night.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -177,12 +171,17 @@ impl State {
     /// Weighs a score.
     pub(super) fn weigh(&mut self, id: ExperimentId, purpose: Purpose) {
         self.judging.spent.count(purpose);
+        self.judging.unseen = if id == self.baseline() { 0 } else { self.judging.unseen.saturating_add(1) };
         if purpose == Purpose::Check {
             return;
         }
-        let has_score = self.find(id).and_then(|found| found.trials.last()).and_then(Trial::score).is_some();
-        self.judging.closing.is_broken |= purpose == Purpose::Close && !has_score;
-        let Some(score) = self.find(id).and_then(|found| found.trials.last()).and_then(Trial::score) else { return };
+        let score = self.find(id).and_then(|found| found.trials.last()).and_then(Trial::score);
+        self.judging.closing.is_broken |= purpose == Purpose::Close && score.is_none();
+        let is_asked = self.judging.alarm.is_some() && self.judging.before == Some(id);
+        if is_asked && score.is_none() {
+            self.hear_former(None);
+        }
+        let Some(score) = score else { return };
         let told = self.told(score);
         if purpose == Purpose::Close {
             let (baseline, closing) = (self.segment.as_ref().map(|facts| facts.experiment), &mut self.judging.closing);
@@ -199,14 +198,16 @@ impl State {
         if self.judging.mind.is_none() {
             return self.wake();
         }
-        if is_champion {
+        if is_asked {
+            self.hear_former(Some(told));
+        } else if is_champion {
             self.judging.unwatched = 0;
             self.judging.looks += 1;
             if is_new {
                 self.watch(told);
             }
         } else if self.judging.before == Some(id) {
-            self.judging.mind.iter_mut().for_each(|mind| mind.former(told));
+            self.judging.mind.iter_mut().filter(|_| is_new).for_each(|mind| mind.former(told));
         } else if self.open.contains_key(&id) && self.carried() != Some(id) {
             self.judging.unwatched += 1;
             let Some(mind) = &mut self.judging.mind else { return };
@@ -263,6 +264,7 @@ impl State {
         let is_retreat = self.judging.before == Some(id);
         self.judging.closing = Closing::default();
         self.judging.unwatched = 0;
+        (self.judging.refuted, self.judging.alarm) = (false, None);
         if is_retreat {
             self.judging.kept.pop();
         } else if is_keep {
@@ -335,57 +337,8 @@ impl State {
         }
     }
 
-    /// A score of the champion: is it still the machine that it was?
-    fn watch(&mut self, told: f64) {
-        // Until it was seen to hold, a champion that is not what it was kept for is a champion that does not hold.
-        let fair = |champion: &Experiment| champion.fresh().iter().filter(|trial| is_fair(trial.purpose)).count();
-        let is_settled = self.champion().is_some_and(|champion| fair(champion) > SETTLED);
-        let Judging { mind: Some(mind), alarm, .. } = &mut self.judging else { return };
-        match alarm {
-            None if is_settled && mind.surprise(told) < ALARM => {
-                *alarm = Some(Alarm(vec![told]));
-            }
-            None => {
-                mind.champion(told);
-                self.judging.recent.clear();
-            }
-            Some(found) => {
-                found.0.push(told);
-                if found.0.len() >= TELL {
-                    self.settle();
-                }
-            }
-        }
-    }
-
-    /// Two further scores tell whether the machine is another one, or whether that one score was.
-    fn settle(&mut self) {
-        let Judging { mind: Some(mind), alarm, .. } = &mut self.judging else { return };
-        let Some(Alarm(scores)) = alarm.take() else { return };
-        let Some((told, now)) = scores.first().zip(Tally::of(scores.iter().skip(1).copied()).mean()) else { return };
-        let (level, _) = mind.level();
-        let is_another = (now - told).abs() < (now - level).abs();
-        if is_another {
-            mind.unsettle((now - level).abs() / mind.noise());
-        }
-        // Where it was that one score alone, it is not dropped: it says how far off scores may be.
-        scores.iter().for_each(|score| mind.champion(*score));
-        if !is_another {
-            return;
-        }
-        let begun = self.open.values().map(|open| open.id);
-        for id in begun.collect::<Vec<_>>() {
-            let Judging { mind: Some(mind), .. } = &mut self.judging else { return };
-            if mind.knows(id) {
-                mind.start_over(id);
-                self.with_open(id, |open| open.fresh_from = open.trials.len());
-            }
-        }
-        self.try_again();
-    }
-
     /// What was let go lately may be tried again.
-    fn try_again(&mut self) {
+    pub(super) fn try_again(&mut self) {
         let recent = std::mem::take(&mut self.judging.recent);
         for again in &recent {
             self.may_come_again(again);

@@ -1,5 +1,6 @@
 //! The study as a pure state machine: `next_step` says what to do, `apply` learns what happened.
 
+mod alarm;
 mod ask;
 mod closing;
 mod end;
@@ -14,6 +15,7 @@ mod ruling;
 mod state;
 mod step;
 mod tuning;
+mod watching;
 
 pub use experiment::{Experiment, Trial};
 pub use guards::{FlakyGuard, GuardRun};

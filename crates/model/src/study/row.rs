@@ -83,6 +83,9 @@ pub struct Summary {
     /// How long a trial takes, on average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial_time: Option<Millis>,
+    /// Which judge it was that believes this: verdicts are facts, what is believed of noise and gain is a judge's own.
+    #[serde(default)]
+    pub judge: u32,
 }
 
 /// How a segment ended. Its numbers are not to be compared with those of another.
@@ -240,6 +243,7 @@ impl State {
             is_measured: self.is_champion_measured(),
             spent: self.spent(),
             trial_time: self.mean_trial_time(),
+            judge: crate::judge::EDITION,
         })
     }
 

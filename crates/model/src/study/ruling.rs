@@ -27,6 +27,8 @@ const SURE_AT_ONCE: f64 = 0.6;
 const SURE_OF_FROZEN: f64 = 0.99;
 /// A keep this unlikely to be better is taken back, and no sooner.
 const RETRACT_BELOW: f64 = 0.3;
+/// One that was found not to be what it was kept for has to be this likely to be better all the same.
+const RETRACT_REFUTED: f64 = 0.6;
 /// How sure it has to be that what is simpler costs no more than the margin; and the margin, in sd of one trial.
 const SURE_OF_SIMPLER: f64 = 0.9;
 const SIMPLER_MARGIN: f64 = 0.25;
@@ -71,7 +73,11 @@ impl Study {
         let (kept, chance) = self.state.mind()?.second_thoughts()?;
         let is_shown = champion.fresh().iter().any(|trial| super::experiment::is_fair(trial.purpose));
         let frozen = self.state.is_frozen(champion);
-        let least = if frozen { SURE_OF_FROZEN } else { RETRACT_BELOW };
+        let least = match self.state.judging.refuted {
+            _ if frozen => SURE_OF_FROZEN,
+            true => RETRACT_REFUTED,
+            false => RETRACT_BELOW,
+        };
         if kept != champion.id || !is_shown || chance >= least || self.state.find(before).is_none() {
             return None;
         }

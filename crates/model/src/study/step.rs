@@ -194,6 +194,10 @@ impl Study {
     /// The champion once more, for the sake of a candidate, with the seed that the candidate had last: where the seed
     /// makes the luck, both have the same.
     fn aid(&self, candidate: ExperimentId, slot: Slot) -> Option<Step> {
+        // It may take more than the champion to tell what is wrong.
+        if self.state.judging.alarm.is_some() {
+            return self.alarmed(slot);
+        }
         let champion = self.state.champion().filter(|champion| !is_hopeless(champion))?;
         if self.is_champion_running() {
             return None;

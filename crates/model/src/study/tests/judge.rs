@@ -376,3 +376,131 @@ fn a_candidate_that_fixes_its_luck_is_not_kept_for_it() {
     let Step::Retract(retracted) = driver.step() else { panic!("its luck was believed") };
     assert!(matches!(retracted.reason, Reason::FixedLuck { .. }), "{}", retracted.reason);
 }
+
+/// Plays a night of candidates that are no better, until so many trials were made; whose each was, with its seed.
+fn played(
+    driver: &mut Driver,
+    trials: usize,
+    mut level: impl FnMut(ExperimentId) -> f64,
+) -> Vec<(ExperimentId, Purpose, u32)> {
+    let mut seen = Vec::new();
+    while seen.len() < trials {
+        match driver.step() {
+            Step::StartTrial { trial, experiment, purpose, seed, .. } => {
+                let noise = QUIET[seen.len() % 8] - 1.0 + 1e-5 * seen.len() as f64;
+                seen.push((experiment, purpose, seed.0));
+                driver.finish((trial, experiment, purpose), measured(Some(level(experiment) + noise)));
+            }
+            Step::Ask { experiment, .. } => driver.proposed(experiment, &format!("idea {experiment}")),
+            Step::Judge(judged) if judged.verdict == Verdict::Kept => driver.advance(),
+            Step::Judge(_) => driver.study.forget_judged(),
+            other => panic!("{other:?}"),
+        }
+    }
+    seen
+}
+
+#[test]
+fn the_seed_is_probed_and_the_baseline_measured_on_though_the_first_idea_was_kept() {
+    let mut driver = Driver::calibrated(spec(), [1.005, 0.995, 1.0]);
+    let first = keep(&mut driver, "better", 0.5);
+    let seen = played(&mut driver, 400, |id| match id {
+        _ if id.is_baseline() => 1.0,
+        _ if id == first => 0.5,
+        _ => 0.6,
+    });
+    assert_eq!(driver.study.state().seed_use(), SeedUse::NotAlone, "its number did not come again");
+    let of_baseline: Vec<_> = seen.iter().filter(|(id, ..)| id.is_baseline()).collect();
+    assert!((3..=6).contains(&of_baseline.len()), "{of_baseline:?}");
+    assert!(of_baseline.iter().all(|(_, purpose, _)| *purpose == Purpose::Sentinel));
+    let fresh: std::collections::BTreeSet<u32> = of_baseline.iter().map(|(.., seed)| *seed).collect();
+    assert_eq!(fresh.len(), of_baseline.len(), "one of them has the first seed, the others have new ones");
+    let when = seen.iter().position(|(id, ..)| id.is_baseline()).unwrap();
+    assert!(when < 24, "a short night has it, too: {when}");
+}
+
+#[test]
+fn where_no_seed_moves_the_baseline_a_champion_that_scatters_is_probed() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    let level = move |id: ExperimentId, turn: usize| match id {
+        _ if id.is_baseline() => 1.0,
+        ExperimentId(1) => 0.5 + 0.01 * QUIET[turn % 8],
+        _ => 0.9,
+    };
+    let mut turn = 0;
+    while turn < 200 {
+        match driver.step() {
+            Step::StartTrial { trial, experiment, purpose, .. } => {
+                turn += 1;
+                driver.finish((trial, experiment, purpose), measured(Some(level(experiment, turn))));
+            }
+            Step::Ask { experiment, .. } => driver.proposed(experiment, &format!("idea {experiment}")),
+            Step::Judge(judged) if judged.verdict == Verdict::Kept => driver.advance(),
+            Step::Judge(_) => driver.study.forget_judged(),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(driver.study.state().champion, Some(ExperimentId(1)));
+    assert_eq!(driver.study.state().seed_use(), SeedUse::NotAlone);
+}
+
+/// A keep that was lucky in every trial that chose it, and then gives what the baseline gives, or moves with the machine.
+fn after_three_lucky_trials(machine: f64) -> (Driver, ExperimentId) {
+    let mut driver = known(spec(), 1);
+    let lucky = driver.propose("lucky");
+    driver.trial(0.8);
+    for value in [0.801, 0.799] {
+        let (trial, experiment, purpose) = (TrialId(driver.study.state().next_trial), lucky, Purpose::Confirm);
+        let (slot, seed, aid) = (Slot(0), crate::id::Seed(trial.0 as u32), None);
+        driver.happen(What::TrialStarted { trial, experiment, purpose, seed, slot, aid });
+        driver.finish((trial, experiment, purpose), measured(Some(value)));
+    }
+    let (verdict, reason, _) = driver.settle(&[0.8], &QUIET);
+    assert_eq!(verdict, Verdict::Kept, "{reason}");
+    driver.advance();
+    let mut turn = 0;
+    while turn < 240 {
+        turn += 1;
+        match driver.step() {
+            Step::StartTrial { trial, experiment, purpose, .. } => {
+                let level = match experiment {
+                    _ if experiment == lucky => 1.0,
+                    _ if experiment.is_baseline() => 1.0 + machine,
+                    _ => 1.4,
+                };
+                driver.finish((trial, experiment, purpose), measured(Some(level + QUIET[turn % 8] - 1.0)));
+            }
+            Step::Ask { experiment, .. } => driver.proposed(experiment, &format!("idea {turn}")),
+            Step::Judge(judged) => assert_eq!(judged.verdict, Verdict::Discarded, "{}", judged.reason),
+            Step::Again(again) => {
+                let experiment = driver.study.state().next_experiment();
+                let parent = driver.study.state().champion().unwrap().commit.clone().unwrap();
+                driver.happen(What::Proposed(proposal(experiment, parent, &again.description, None)));
+            }
+            Step::Retract(_) => driver.advance(),
+            other => panic!("{other:?}"),
+        }
+    }
+    (driver, lucky)
+}
+
+#[test]
+fn a_keep_that_was_lucky_in_every_trial_that_chose_it_is_taken_back_once_the_one_before_is_what_it_was() {
+    let (driver, lucky) = after_three_lucky_trials(0.0);
+    let state = driver.study.state();
+    assert_eq!(state.champion, Some(ExperimentId::BASELINE));
+    assert_eq!(state.row(lucky).unwrap().verdict, Some(Verdict::Retracted));
+    let (level, _) = state.mind().unwrap().level();
+    assert!((level + 1.0).abs() < 0.02, "{level}");
+}
+
+#[test]
+fn a_keep_stands_where_the_one_before_moved_with_it() {
+    let (driver, kept) = after_three_lucky_trials(0.2);
+    let state = driver.study.state();
+    assert_eq!(state.champion, Some(kept));
+    let (level, _) = state.mind().unwrap().level();
+    assert!((level + 1.0).abs() < 0.02, "{level}");
+    let chance = state.mind().unwrap().second_thoughts().unwrap().1;
+    assert!(chance > 0.9, "{chance}");
+}

@@ -40,8 +40,14 @@ impl Referee {
                 self.seen.aids += 1;
             }
             Purpose::Sentinel => {
-                assert!(is_champion && !champion_runs && aid.is_none(), "{experiment} is watched, and is no champion");
+                // Beside the champion the baseline, and the one before the champion, where it has to be told what is wrong.
+                let former = self.line.iter().nth_back(1);
+                let is_other = experiment == self.baseline || former == Some(&experiment);
+                assert!((is_champion || is_other) && !is_open, "{experiment} is watched, and is nobody");
+                let is_running = self.running.values().any(|(owner, ..)| *owner == experiment);
+                assert!(!is_running && aid.is_none(), "{experiment} is watched twice at once");
                 self.seen.sentinels += 1;
+                self.seen.looked_back += u32::from(!is_champion);
             }
             Purpose::Close => {
                 assert!(is_champion || experiment == self.baseline, "{experiment} closes a night");

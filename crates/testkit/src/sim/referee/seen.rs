@@ -34,6 +34,8 @@ counters! {
     /// Trials of the champion for a candidate's sake, and for their own.
     aids,
     sentinels,
+    /// Those of the baseline, or of the champion before, while another has its place.
+    looked_back,
     /// Trials that close a night, and those that were lost with their engine.
     closes,
     closes_killed,
