@@ -133,8 +133,8 @@ fn a_trial_that_fills_the_disk_is_told_so_and_the_night_goes_on() {
     sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  disk_limit                -            -  x 5 → 8 (filled the disk)
-        2  disk_limit                -            -  x 5 → 3 (filled the disk)
+        1  disk_limit                -            -  x 5 → 8: not moved before (filled the disk)
+        2  disk_limit                -            -  x 5 → 3: the other way failed (filled the disk)
 
     baseline   loss 4  ([SHORT])
     champion   loss 4  ([SHORT], the baseline, nothing better yet)

@@ -12,8 +12,8 @@ fn a_limit_of_experiments_is_for_the_night_and_a_total_for_the_study() {
     sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  discarded                25          −21  x 5 → 8 (worse by 21)
-        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
+        1  discarded                25          −21  x 5 → 8: not moved before (worse by 21)
+        2  kept                      0           +4  x 5 → 3: the other way was not better (better by 4, twice the same)
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)

@@ -60,8 +60,8 @@ fn a_study_branch_that_someone_else_moved_is_not_overwritten() {
     sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  discarded                25          −21  x 5 → 8 (worse by 21)
-        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
+        1  discarded                25          −21  x 5 → 8: not moved before (worse by 21)
+        2  kept                      0           +4  x 5 → 3: the other way was not better (better by 4, twice the same)
     error: the branch overnight/main was moved by someone else: the study's champion is [COMMIT], the branch is at [COMMIT]
     hint: keep what is there with `git branch NAME overnight/main`, then put it back with `git branch -f overnight/main [COMMIT]`
     --- exit code 3
@@ -97,8 +97,8 @@ fn a_study_branch_that_was_deleted_comes_back_by_the_hints_command() {
     sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  discarded                25          −21  x 5 → 8 (worse by 21)
-        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
+        1  discarded                25          −21  x 5 → 8: not moved before (worse by 21)
+        2  kept                      0           +4  x 5 → 3: the other way was not better (better by 4, twice the same)
     error: the branch overnight/main was deleted; the study's champion is [COMMIT]
     hint: bring it back with `git branch overnight/main [COMMIT]`
     --- exit code 3

@@ -84,7 +84,7 @@ fn experiments_that_are_not_there() {
     insta::assert_snapshot!(repo.overnight(&["show", "foo"]).ended(2), @"
     --- to people
     error: `foo` is not an experiment
-    hint: use a number, `champion` or `baseline`
+    hint: use a number, `champion`, `baseline` or `literals`
     --- exit code 2
     ");
 }

@@ -310,8 +310,8 @@ fn numbers_keep_the_name_they_were_measured_under() {
     segment 1 of 2
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  discarded                25          −21  x 5 → 8 (worse by 21)
-        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
+        1  discarded                25          −21  x 5 → 8: not moved before (worse by 21)
+        2  kept                      0           +4  x 5 → 3: the other way was not better (better by 4, twice the same)
     segment 2 of 2
         #  verdict                wins         gain  what (why)
         3  baseline                  5            -  baseline of segment 2

@@ -21,9 +21,9 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  discarded                25          −21  x 5 → 8 (worse by 21)
-        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
-        3  discarded                 1           −1  x 3 → 2 (worse by 1)
+        1  discarded                25          −21  x 5 → 8: not moved before (worse by 21)
+        2  kept                      0           +4  x 5 → 3: the other way was not better (better by 4, twice the same)
+        3  discarded                 1           −1  x 3 → 2: little is known there, −1.3 ± 3.3; nothing was tried that way yet (worse by 1)
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
@@ -52,9 +52,9 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     insta::assert_snapshot!(repo.ok(&["log"]), @"
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  discarded                25          −21  x 5 → 8 (worse by 21)
-        2  kept                      0           +4  x 5 → 3 (better by 4, twice the same)
-        3  discarded                 1           −1  x 3 → 2 (worse by 1)
+        1  discarded                25          −21  x 5 → 8: not moved before (worse by 21)
+        2  kept                      0           +4  x 5 → 3: the other way was not better (better by 4, twice the same)
+        3  discarded                 1           −1  x 3 → 2: little is known there, −1.3 ± 3.3; nothing was tried that way yet (worse by 1)
     --- to people
     3 experiments: 1 kept, 2 not better · trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     --- exit code 0
@@ -62,7 +62,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     insta::assert_snapshot!(repo.ok(&["show", "1"]), @"
     experiment 1 · discarded
       why         worse by 21
-      hypothesis  x 5 → 8
+      hypothesis  x 5 → 8: not moved before
       agent       tuner
       started     [TIME]
       commit      [COMMIT]
@@ -86,7 +86,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     insta::assert_snapshot!(repo.ok(&["show", "champion"]), @"
     experiment 2 · kept
       why         better by 4, twice the same
-      hypothesis  x 5 → 3
+      hypothesis  x 5 → 3: the other way was not better
       agent       tuner
       started     [TIME]
       commit      [COMMIT]
@@ -137,7 +137,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     "#);
     insta::assert_snapshot!(repo.git(&["log", "--format=%an <%ae>%n%B", "overnight/main"]), @"
     overnight <overnight@localhost>
-    x 5 → 3
+    x 5 → 3: the other way was not better
 
     Overnight-Experiment: 2
     Overnight-Metric: loss 4 → 0 (−4, 2 trials)
@@ -160,7 +160,7 @@ fn two_runs_one_after_the_other_are_one_study() {
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
     sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
-        3  discarded                 1           −1  x 3 → 2 (worse by 1)
+        3  discarded                 1           −1  x 3 → 2: little is known there, −1.3 ± 3.3; nothing was tried that way yet (worse by 1)
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
@@ -398,7 +398,7 @@ fn a_study_in_a_subfolder_is_found_from_below_and_from_elsewhere() {
     insta::assert_snapshot!(repo.ok(&["-C", below.to_str().unwrap(), "show", "2"]), @"
     experiment 2 · kept
       why         better by 4, twice the same
-      hypothesis  x 5 → 3
+      hypothesis  x 5 → 3: the other way was not better
       agent       tuner
       started     [TIME]
       commit      [COMMIT]

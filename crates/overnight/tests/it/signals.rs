@@ -75,7 +75,7 @@ fn the_second_signal_kills_everything_at_once_and_the_trial_is_run_again() {
     assert!(repo.experiment(1)["verdict"].is_null());
     insta::assert_snapshot!(repo.ok(&["show", "1"]), @"
     experiment 1 · no verdict yet
-      hypothesis  x 5 → 8
+      hypothesis  x 5 → 8: not moved before
       agent       tuner
       started     [TIME]
       commit      [COMMIT]

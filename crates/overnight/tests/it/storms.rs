@@ -156,7 +156,7 @@ fn an_engine_that_was_killed_is_seen_as_such() {
     insta::assert_snapshot!(repo.ok(&["log"]), @"
         #  verdict                loss         gain  what (why)
         0  baseline                  4            -  baseline
-        1  open                      -            -  x 5 → 8
+        1  open                      -            -  x 5 → 8: not moved before
     --- to people
     0 experiments: 1 open · trust: cooperative · sandbox standard · 3 seeds, all the same · no holdout
     --- exit code 0

@@ -4,7 +4,7 @@ use super::{Asked, Result, Told};
 use crate::tuner::space::{Domain, Point};
 
 /// How far a literal is moved when it is moved for the first time, as a share of its range.
-const FIRST_STEP: f64 = 0.15;
+const FIRST_STEP: f64 = 0.2;
 
 /// So few literals are moved both ways; of more, the joint search knows better which way is worth a trial.
 const BOTH_WAYS: usize = 2;
