@@ -33,6 +33,12 @@ pub struct Row {
     pub pairs: f64,
 }
 
+/// What one night kept, and what was claimed of it.
+struct Audited {
+    steps: Vec<f64>,
+    claimed: Claimed,
+}
+
 /// As many nights of each scenario as cost about what `count` claims do.
 pub fn rows(scenarios: &[&'static Scenario], judge: &Entry, count: usize, seed: u64, size: Size) -> Vec<Row> {
     let count = count.div_ceil(ASKS);
@@ -40,20 +46,20 @@ pub fn rows(scenarios: &[&'static Scenario], judge: &Entry, count: usize, seed: 
         let (scenario, seed) = (scenarios[job / count], seed.wrapping_add((job % count) as u64));
         let (_, world) = night::played(scenario, seed, size, judge.start(seed, size).as_mut());
         let steps = world.steps();
-        (claims::audit(scenario, &steps, seed ^ FRESH), steps)
+        Audited { claimed: claims::audit(scenario, &steps, seed ^ FRESH), steps }
     });
-    let row = |(scenario, nights): (&&'static Scenario, &[(Claimed, Vec<f64>)])| {
-        let claimed: Vec<Claimed> = nights.iter().map(|(claimed, _)| *claimed).collect();
-        let mean = |of: &dyn Fn(&(Claimed, Vec<f64>)) -> f64| nights.iter().map(of).sum::<f64>() / nights.len() as f64;
+    let row = |(scenario, nights): (&&'static Scenario, &[Audited])| {
+        let claimed: Vec<Claimed> = nights.iter().map(|night| night.claimed).collect();
+        let mean = |of: &dyn Fn(&Audited) -> f64| nights.iter().map(of).sum::<f64>() / nights.len() as f64;
         Row {
             scenario: scenario.name,
             nights: nights.len(),
-            keeps: mean(&|(_, steps)| steps.len() as f64),
-            real: mean(&|(_, steps)| steps.iter().filter(|step| **step > 0.0).count() as f64),
+            keeps: mean(&|night| night.steps.len() as f64),
+            real: mean(&|night| night.steps.iter().filter(|step| **step > 0.0).count() as f64),
             false_claims: claims::false_claims(&claimed),
             found: claims::mean(&claimed, |claimed| claimed.found),
             claimed: claims::mean(&claimed, |claimed| f64::from(claimed.wrong > 0.0 || claimed.found > 0.0)),
-            pairs: mean(&|(claimed, _)| claimed.pairs),
+            pairs: mean(&|night| night.claimed.pairs),
         }
     };
     scenarios.iter().zip(found.chunks(count)).map(row).collect()
