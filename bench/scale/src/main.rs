@@ -113,7 +113,8 @@ impl Generator {
             None => CommitId(format!("{id:040x}")),
         };
         self.draft.blobs.extend(plan.files.into_iter().map(|(_, bytes)| bytes));
-        let edits = vec![Edit { path, name: "VALUE".to_owned(), from: Value::Number(1e6), to: Value::Number(1e6 + id as f64) }];
+        let edits =
+            vec![Edit { path, name: "VALUE".to_owned(), from: Value::Number(1e6), to: Value::Number(1e6 + id as f64) }];
         self.note(What::Proposed(Proposed {
             experiment,
             agent: "tuner".to_owned(),

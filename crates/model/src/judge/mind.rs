@@ -13,6 +13,7 @@ use super::opinion::{Opinion, View};
 use super::prior::COMPONENTS;
 use super::world::World;
 use crate::id::ExperimentId;
+use crate::stats::Tally;
 
 /// The noise of two trials may be this much smaller or larger than they show, in steps of this factor.
 const SMALLEST: f64 = 0.4;
@@ -107,6 +108,12 @@ impl Mind {
         if let Some(kept) = self.kept {
             self.learn(|world| world.learn_former(kept, score));
         }
+    }
+
+    /// Learns a score of a commit that nothing is compared with any more, of which others were `known` before.
+    pub fn repeat(&mut self, score: f64, known: &Tally, since: u32) {
+        self.opinions.get_mut().clear();
+        self.learn(|world| world.learn_repeat(score, known, since));
     }
 
     /// A candidate takes its place before the judge: it is compared with the champion of this moment.

@@ -5,10 +5,11 @@ use super::noise::Shape;
 use super::normal::density;
 use super::prior::{COMPONENTS, HYPOTHESES, prior, rates};
 use crate::id::ExperimentId;
+use crate::stats::Tally;
 
 /// How much of what was learned about the study's edits is let go with each further candidate: good ones run out, and no
 /// hypothesis is ever out of the question.
-const FORGETS: f64 = 0.01;
+const FORGETS: f64 = 0.03;
 /// One candidate makes no hypothesis less likely than another by more than this: one huge gain is no rich study.
 const ONE_SAYS: f64 = 40.0;
 /// How much the first score of a candidate says about the noise, next to a repeat.
@@ -97,6 +98,14 @@ impl World {
         let (likelihood, level) = (bank.learn(false, score, shape, sd), bank.level(true));
         self.news += likelihood;
         self.level = level;
+    }
+
+    /// Learns a score of a commit that is no longer compared with anything, so many scores after it was last measured: of
+    /// noise alone.
+    pub(super) fn learn_repeat(&mut self, score: f64, known: &Tally, since: u32) {
+        let Some(mean) = known.mean() else { return };
+        let variance = self.sd * self.sd / f64::from(known.n()) + self.drift * f64::from(since);
+        self.news += Level { mean, variance }.learn(score, self.shape, self.sd);
     }
 
     pub(super) fn learn_candidate(&mut self, id: ExperimentId, score: f64) {

@@ -171,6 +171,7 @@ impl State {
     /// Weighs a score.
     pub(super) fn weigh(&mut self, id: ExperimentId, purpose: Purpose) {
         self.judging.spent.count(purpose);
+        let since = self.judging.unseen;
         self.judging.unseen = if id == self.baseline() { 0 } else { self.judging.unseen.saturating_add(1) };
         if purpose == Purpose::Check {
             return;
@@ -208,6 +209,12 @@ impl State {
             }
         } else if self.judging.before == Some(id) {
             self.judging.mind.iter_mut().filter(|_| is_new).for_each(|mind| mind.former(told));
+        } else if id == self.baseline() {
+            // It is far behind, and still scatters as everything does.
+            let before = self.find(id).map(Experiment::scores).unwrap_or_default();
+            let before = before.split_last().map_or(&[][..], |(_, before)| before);
+            let known = Tally::of(before.iter().map(|score| self.told(*score)));
+            self.judging.mind.iter_mut().filter(|_| is_new).for_each(|mind| mind.repeat(told, &known, since));
         } else if self.open.contains_key(&id) && self.carried() != Some(id) {
             self.judging.unwatched += 1;
             let Some(mind) = &mut self.judging.mind else { return };

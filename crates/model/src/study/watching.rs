@@ -9,7 +9,7 @@ use crate::event::{Purpose, Scope};
 use crate::id::{ExperimentId, Seed, Slot};
 
 /// After so many trials of others the champion is measured once more; sooner while little is known of it.
-const WATCH: [u32; 5] = [8, 8, 16, 32, 40];
+const WATCH: [u32; 6] = [8, 8, 8, 16, 32, 40];
 /// One that was never measured since it was kept does not wait longer than this.
 const UNSEEN: u32 = 24;
 /// After so many trials of others the baseline is measured once more: the gain over it is told by what it gives all
@@ -18,6 +18,10 @@ const LOOK_BACK: u32 = 120;
 /// By how much more such trials are put off where a trial brings one sd elsewhere.
 const WATCH_DEAR: f64 = 1.0;
 const LOOK_BACK_DEAR: f64 = 4.0;
+/// Two scores may be close to each other by chance, and all that follows would be believed too easily: the baseline gets
+/// a third one soon, whoever is champion.
+const CALIBRATED: usize = 3;
+const THIRD_AFTER: u64 = 10;
 /// From so many trials on, one of them tells whether the seed settles the number.
 const PROBE_AFTER: u64 = 16;
 
@@ -62,7 +66,8 @@ impl Study {
         let judging = &self.state.judging;
         let probes = is_unprobed(baseline) && judging.spent.trials() >= PROBE_AFTER;
         let due = self.is_loop() && self.state.champion != Some(baseline.id) && self.state.calibrated();
-        let due = due && (probes || judging.unseen >= self.put_off(LOOK_BACK, LOOK_BACK_DEAR));
+        let is_early = baseline.scores().len() < CALIBRATED && judging.spent.trials() >= THIRD_AFTER;
+        let due = due && (probes || is_early || judging.unseen >= self.put_off(LOOK_BACK, LOOK_BACK_DEAR));
         due.then(|| self.probe(baseline, self.trial(baseline.id, Purpose::Sentinel, slot)))
     }
 
@@ -70,7 +75,8 @@ impl Study {
     /// the baseline gives the same whatever the seed is, a champion that scatters has to tell.
     fn probe(&self, experiment: &Experiment, step: Step) -> Step {
         let is_due = match experiment.id == self.state.baseline() {
-            true => is_unprobed(experiment),
+            // First it is to be known how much it scatters.
+            true => is_unprobed(experiment) && experiment.scores().len() >= CALIBRATED,
             false => {
                 let baseline = self.state.find(self.state.baseline());
                 let was_in_vain = baseline.is_some_and(|baseline| !is_unprobed(baseline));

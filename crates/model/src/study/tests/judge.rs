@@ -504,3 +504,26 @@ fn a_keep_stands_where_the_one_before_moved_with_it() {
     let chance = state.mind().unwrap().second_thoughts().unwrap().1;
     assert!(chance > 0.9, "{chance}");
 }
+
+#[test]
+fn scores_of_a_baseline_long_left_behind_still_teach_how_much_trials_scatter() {
+    // The first two were close to each other by chance, and the champion is another one.
+    let mut mind = crate::judge::Mind::begin(&[1.0, 1.001], &[]).unwrap();
+    let id = ExperimentId(1);
+    mind.open(id);
+    mind.candidate(id, 2.0);
+    mind.keep(id);
+    let before = mind.noise();
+    let known = crate::stats::Tally::of([1.0, 1.001]);
+    mind.repeat(0.95, &known, 3);
+    assert!(mind.noise() > 5.0 * before, "{before} and then {}", mind.noise());
+    assert!((mind.level().0 - 2.0).abs() < 0.2, "and nothing about the champion: {:?}", mind.level());
+}
+
+#[test]
+fn the_baseline_gets_a_third_score_soon_whoever_is_champion() {
+    let mut driver = Driver::calibrated(spec(), [1.005, 0.995, 1.0]);
+    let first = keep(&mut driver, "better", 0.5);
+    let seen = played(&mut driver, 12, |id| if id == first { 0.5 } else { 0.6 + f64::from(id.is_baseline()) * 0.4 });
+    assert!(seen.iter().any(|(id, ..)| id.is_baseline()), "{seen:?}");
+}
