@@ -50,7 +50,7 @@ fn a_close_one_gets_more_trials_and_its_gain_is_shrunk() {
                 assert_eq!(is_champion && purpose == Purpose::Remeasure, aid == Some(experiment_of), "{purpose:?}");
                 let off = if (own + champion) % 2 == 0 { -0.01 } else { 0.01 };
                 *(if is_champion { &mut champion } else { &mut own }) += 1;
-                let value = off + if is_champion { 1.0 } else { 0.982 };
+                let value = off + if is_champion { 1.0 } else { 0.988 };
                 driver.finish((trial, experiment, purpose), measured(Some(value)));
             }
             Step::Judge(judged) => opinion = judged.opinion,

@@ -1,6 +1,6 @@
 //! Several literals at once, where the model expects most.
 
-use super::feasible::{self, Feasible};
+use super::feasible::{self, Fears, Feasible};
 use super::frame::{Frame, Seen, Warp};
 use super::gauss::{Process, Sample, Shape};
 use super::{Asked, Result, Told, why};
@@ -43,10 +43,10 @@ pub(super) fn next(
     believe(&seen, &mut sample, &shape);
     let Some(process) = Process::new(&sample, shape) else { return wild(space, here, random, known) };
     let feasible = Feasible::of(&seen, &middle);
-    let feasible = feasible.as_ref().and_then(Feasible::process);
+    let fears = feasible.as_ref().and_then(|feasible| Some(Fears { process: feasible.process()?, feasible }));
     let caution = feasible::caution(told);
     let search =
-        Search { space, seen: &seen, caution, feasible: feasible.as_ref(), process: &process, sample: &sample, warp };
+        Search { space, seen: &seen, caution, fears: fears.as_ref(), process: &process, sample: &sample, warp };
     search.next(here, told, random, known).or_else(|| wild(space, here, random, known))
 }
 
@@ -132,7 +132,7 @@ fn moved(domain: &Domain, from: f64, scale: f64, random: &mut Random) -> f64 {
 struct Search<'a> {
     space: &'a [Domain],
     seen: &'a Seen<'a>,
-    feasible: Option<&'a Process<'a>>,
+    fears: Option<&'a Fears<'a>>,
     /// How much the chance of a failure weighs.
     caution: f64,
     process: &'a Process<'a>,
@@ -175,7 +175,7 @@ impl Search<'_> {
             let (mean, sd) = self.process.predict(&row);
             let worth = log_improvement((bar - mean) / sd)
                 + sd.ln()
-                + feasible::chance(self.feasible, &row).max(1e-9).ln() * self.caution;
+                + self.fears.map_or(1.0, |fears| fears.chance(&row)).max(1e-9).ln() * self.caution;
             Weighed { point, worth, mean, sd }
         };
         let mut found: Vec<Weighed> = Vec::with_capacity(CANDIDATES);

@@ -91,7 +91,7 @@ fn failures_teach_where_not_to_go_and_nothing_else() {
     let left = lowest(&told) / far(&space, &start, &goal);
     assert!(left < 0.05, "{left}");
     let failed = |told: &[Told]| told.iter().filter(|told| told.result == Result::Failed).count();
-    assert!(failed(&told) < 24, "{} of 60 failed", failed(&told));
+    assert!(failed(&told) < 27, "{} of 60 failed", failed(&told));
 }
 
 #[test]
