@@ -35,7 +35,7 @@ fn a_proposal_changes_values_and_nothing_else_and_says_which() {
         assert_eq!(tunable.edits_to(&after).unwrap(), idea.edits, "read back from the text");
         told.push(Told { point: after.surface().here(), result: Outcome::Value { value: 2.0, error: 0.0 } });
     }
-    let expected = ["LR 4e-2 → 8e-2", "DEPTH 8 → 10", "ACT 'relu' → 'gelu'"];
+    let expected = ["LR 4e-2 → 1e-1", "DEPTH 8 → 10", "ACT 'relu' → 'gelu'"];
     assert_eq!(described, expected.map(|edit| format!("{edit}: not moved before")));
 }
 
