@@ -20,6 +20,8 @@ impl<M: Machine> Dispatch<M> {
             Some(made_from) => merged(&self.contents_of(made_from.id)?, &champion, &self.contents_of(experiment)?),
             None => None,
         };
+        // Values have names: two that stand on one line do not clash.
+        let contents = contents.or_else(|| self.with_edits(&champion, &found.edits));
         let is_allowed = |contents: &Contents| {
             *contents != champion && proposal::breach(&self.study.spec().surface, &champion, contents).is_none()
         };

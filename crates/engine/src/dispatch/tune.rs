@@ -69,6 +69,16 @@ impl<M: Machine> Dispatch<M> {
         Tunable::of(surface, before).edits_to(&Tunable::of(surface, after)).unwrap_or_default()
     }
 
+    /// Another champion with the same values changed; `None` where nothing but values was to be changed, or one of them is
+    /// not there.
+    pub(super) fn with_edits(&self, champion: &Contents, edits: &[Edit]) -> Option<Contents> {
+        let tunable = Tunable::of(&self.study.spec().surface, champion);
+        let surface = tunable.surface();
+        let moves: Vec<Moved> = edits.iter().map(moved_to).collect();
+        let point = moved(&surface, surface.here(), &moves).filter(|_| !edits.is_empty())?;
+        Some(tunable.with(champion, &surface.with(&point)))
+    }
+
     fn told(&mut self, tunable: &Tunable) -> Result<Vec<Told>, Fault> {
         let mut memory: Memory = std::mem::take(&mut self.tuned);
         let spec = self.study.spec();

@@ -518,6 +518,10 @@ impl State {
                 _ if gave_a_number => run.broken_in_a_row.clear(),
                 _ => {}
             }
+            // Who had no idea left while this was being measured may have one now.
+            if gave_a_number {
+                run.exhausted = None;
+            }
         }
         let repeats = Tally::of(experiment.scores());
         if repeats.squares() > 0.0

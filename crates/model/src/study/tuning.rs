@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::experiment::Experiment;
 use super::state::State;
-use crate::id::ExperimentId;
+use crate::id::{CommitId, ExperimentId};
 use crate::judge::Noise;
 use crate::stats::Tally;
 use crate::tuner::{Came, Edit, Moved, Tried, Value};
@@ -100,20 +100,39 @@ impl State {
         self.tuning.all()
     }
 
-    /// By how much each commit that stands is better than the baseline, as far as is known, and how sure that is: gains
-    /// of keeps, one on top of the other.
+    /// By how much the values of each commit that stands are better than the baseline's, as far as is known, and how sure
+    /// that is: gains of keeps, one on top of the other. What a keep gained by anything but values is left out: it is the
+    /// same for all values that are tried on it, and those before it did without.
     pub fn climbed(&self) -> BTreeMap<ExperimentId, (f64, f64)> {
+        let mut ids: HashMap<&CommitId, ExperimentId> = HashMap::new();
+        for (id, standing) in &self.standing {
+            ids.extend(standing.commit.iter().chain(&standing.was).map(|commit| (commit, *id)));
+        }
+        let below = |kept: &Experiment| kept.parent.as_ref().and_then(|parent| ids.get(parent)).copied();
         let mut climbed = BTreeMap::from([(self.baseline(), (0.0, self.error_of(self.find(self.baseline()))))]);
-        for (id, kept) in &self.standing {
-            let stands = matches!(kept.verdict, Some((Verdict::Kept, _)));
-            let under =
-                self.standing.values().find(|below| kept.parent.as_ref().is_some_and(|parent| below.is(parent)));
-            let below = under.and_then(|under| climbed.get(&under.id)).map(|(gain, _)| *gain);
-            if let (true, Some(below), Some(estimate)) = (stands, below, kept.estimate) {
-                climbed.insert(*id, (below + estimate.gain, self.error_of(Some(kept))));
+        // A keep that was put on another champion may be older than what it stands on.
+        let mut waiting: Vec<&Experiment> = self.standing.values().filter(|kept| kept.id != self.baseline()).collect();
+        loop {
+            let before = waiting.len();
+            waiting.retain(|kept| {
+                let found = below(kept).and_then(|id| Some((id, climbed.get(&id)?.0)));
+                let Some((under, gain)) = found else { return true };
+                let is_of_values = self.tuning.tried.contains_key(&kept.id);
+                let own = if is_of_values { self.step_of(kept, under) } else { Some(0.0) };
+                climbed.extend(own.map(|own| (kept.id, (gain + own, self.error_of(Some(kept))))));
+                false
+            });
+            if waiting.len() == before {
+                return climbed;
             }
         }
-        climbed
+    }
+
+    /// What a keep gained over what it stands on. Where nobody has estimated it, as with a person's word, levels tell.
+    fn step_of(&self, kept: &Experiment, under: ExperimentId) -> Option<f64> {
+        let level = |found: &Experiment| found.level().mean().map(|level| self.told(level));
+        let estimated = kept.estimate.map(|estimate| estimate.gain);
+        estimated.or_else(|| Some(level(kept)? - level(self.find(under)?)?))
     }
 
     /// What a verdict says about the values of an experiment: its own scores against the champion's level, which nobody
@@ -125,9 +144,11 @@ impl State {
             Group::NotCounted => return None,
         }
         let scores = Tally::of(experiment.scores().into_iter().map(|score| self.told(score)));
+        // The champion may have moved since: the gain is that over what it changed.
+        let parent = experiment.parent.as_ref().and_then(|parent| self.standing_at(parent));
         let level = match self.mind() {
-            Some(mind) => Some(mind.level().0),
-            None => self.champion().and_then(|champion| champion.level().mean()).map(|level| self.told(level)),
+            Some(mind) if parent == self.champion => Some(mind.level().0),
+            _ => parent.and_then(|id| self.find(id)?.level().mean()).map(|level| self.told(level)),
         };
         let gain = scores.mean()? - level?;
         Some(Came::Gain { gain, error: self.error_of(Some(experiment)) })

@@ -36,7 +36,7 @@ impl Surface<'_> {
     }
 
     /// The files with other values, all of them.
-    fn with(&self, point: &Point) -> Vec<(String, String)> {
+    pub fn with(&self, point: &Point) -> Vec<(String, String)> {
         let mut files = self.files.to_vec();
         // From the back, so that the spans of what is still to be replaced stay true.
         let mut order: Vec<usize> =

@@ -32,24 +32,35 @@ pub enum Grain {
     PowerOfTwo,
 }
 
-/// The nearest number with at most so many significant digits.
-fn rounded(value: f64, digits: usize) -> f64 {
-    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
+/// The nearest number with so many significant digits, or with more where the range is so narrow that they tell its values
+/// apart: some hundreds of them exist.
+fn short(value: f64, digits: i32, range: f64) -> f64 {
+    if value == 0.0 {
+        return value;
+    }
+    let magnitude = |number: f64| number.abs().log10().floor() as i32;
+    let by_range = if range.is_finite() && range > 0.0 { magnitude(range) - 2 } else { i32::MAX };
+    let digits = digits.max(magnitude(value).saturating_sub(by_range).saturating_add(1)).clamp(1, 15);
+    format!("{value:.*e}", digits as usize - 1).parse().unwrap_or(value)
 }
 
 /// New numbers get few digits, so that people can read them.
-const SHORT_DIGITS: usize = 3;
+const SHORT_DIGITS: i32 = 3;
 
 impl Domain {
     /// Where in its range a value is, from 0 to 1; a value from outside lies outside.
     pub fn unit(&self, value: f64) -> f64 {
         match *self {
             Domain::Number { low, high, .. } if low == high => 0.5,
-            Domain::Number { low, high, scale: Scale::Linear, .. } => (value - low) / (high - low),
+            // Halves, because a whole range may be more than there are numbers.
+            Domain::Number { low, high, scale: Scale::Linear, .. } => {
+                (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)
+            }
             Domain::Number { low, high, scale: Scale::Log, .. } => {
                 // One sign throughout. A value that has no logarithm there is as far out as can be.
-                let (ratio, span) = (value / low, high / low);
-                if ratio > 0.0 { (ratio.ln() / span.ln()).clamp(-1.0, 2.0) } else { -1.0 }
+                let (from, to) = (low.abs().ln(), high.abs().ln());
+                let unit = (value.abs().ln() - from) / (to - from);
+                if value != 0.0 && value.signum() == low.signum() { unit.clamp(-1.0, 2.0) } else { -1.0 }
             }
             Domain::Choice { .. } => value,
         }
@@ -59,8 +70,11 @@ impl Domain {
     pub fn at(&self, unit: f64) -> f64 {
         let unit = unit.clamp(0.0, 1.0);
         match *self {
-            Domain::Number { low, high, scale: Scale::Linear, .. } => self.settle(low + (high - low) * unit),
-            Domain::Number { low, high, scale: Scale::Log, .. } => self.settle(low * (high / low).powf(unit)),
+            Domain::Number { low, high, scale: Scale::Linear, .. } => self.settle(low * (1.0 - unit) + high * unit),
+            Domain::Number { low, high, scale: Scale::Log, .. } => {
+                let (from, to) = (low.abs().ln(), high.abs().ln());
+                self.settle((from + (to - from) * unit).exp().copysign(low))
+            }
             Domain::Choice { .. } => unit,
         }
     }
@@ -68,11 +82,12 @@ impl Domain {
     /// The nearest value that exists.
     pub fn settle(&self, value: f64) -> f64 {
         match *self {
+            Domain::Number { low, .. } if !value.is_finite() => low,
             Domain::Number { low, high, grain, .. } => {
                 let settled = match grain {
                     // The ends of a range exist, whatever their digits.
                     Grain::Any if value == low || value == high => value,
-                    Grain::Any => rounded(value, SHORT_DIGITS),
+                    Grain::Any => short(value, SHORT_DIGITS, high - low),
                     Grain::Whole => value.round(),
                     Grain::PowerOfTwo => value.abs().log2().round().exp2().copysign(value),
                 };
@@ -92,7 +107,9 @@ impl Domain {
     /// A value nearby that is easier to read: two digits, where more say nothing.
     pub fn plain(&self, value: f64) -> f64 {
         match self {
-            Domain::Number { grain: Grain::Any, .. } => self.settle(rounded(value, SHORT_DIGITS - 1)),
+            Domain::Number { low, high, grain: Grain::Any, .. } => {
+                self.settle(short(value, SHORT_DIGITS - 1, 10.0 * (high - low)))
+            }
             _ => value,
         }
     }

@@ -132,8 +132,14 @@ impl Warp {
         (error / self.spread * slope / self.sd).powi(2)
     }
 
-    /// A difference near the best values, back in the metric's own unit.
-    pub(super) fn difference(&self, warped: f64) -> f64 {
-        warped * self.sd * self.spread
+    /// What a value of the model is in the metric's own unit.
+    pub(super) fn back(&self, warped: f64) -> f64 {
+        let off = warped * self.sd + self.mean;
+        self.middle + self.spread * if off > 0.0 { off.exp_m1() } else { off }
+    }
+
+    /// An sd of the model around such a value, in the metric's own unit.
+    pub(super) fn sd_back(&self, warped: f64, sd: f64) -> f64 {
+        (self.back(warped + sd) - self.back(warped - sd)) / 2.0
     }
 }

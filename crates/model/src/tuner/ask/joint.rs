@@ -6,7 +6,7 @@ use super::gauss::{Process, Sample, Shape};
 use super::{Asked, Result, Told, why};
 use crate::judge::normal;
 use crate::tuner::random::Random;
-use crate::tuner::space::{Domain, Point};
+use crate::tuner::space::{Domain, Grain, Point};
 
 /// The model learns from so many points at most, and its shape from fewer: both grow with the cube.
 const POINTS: usize = 96;
@@ -21,6 +21,9 @@ const FIT_STEPS: usize = 24;
 const CANDIDATES: usize = 240;
 const REFINED: usize = 4;
 const REFINEMENTS: usize = 24;
+
+/// So many values of a literal are looked through before there is nothing left to try.
+const FEW: usize = 400;
 
 /// How much of what is expected of an edit may be given up for fewer changes, as a logarithm.
 const PRUNED: f64 = 0.3;
@@ -101,6 +104,26 @@ fn wild(space: &[Domain], here: &Point, random: &mut Random, known: &mut dyn FnM
         }
         if point != *here && !known(&point) {
             return Some(Asked { point, why: "a step at random".to_owned() });
+        }
+    }
+    left_over(space, here, known)
+}
+
+/// What chance has missed, of one literal at a time, where it has few values.
+fn left_over(space: &[Domain], here: &Point, known: &mut dyn FnMut(&Point) -> bool) -> Option<Asked> {
+    for (at, domain) in space.iter().enumerate() {
+        let mut values: Vec<f64> = match domain {
+            Domain::Number { grain: Grain::Any, .. } => continue,
+            Domain::Number { .. } => (0..=FEW).map(|step| domain.at(step as f64 / FEW as f64)).collect(),
+            Domain::Choice { options } => (0..*options).map(|option| option as f64).collect(),
+        };
+        values.dedup();
+        for value in values {
+            let mut point = here.clone();
+            point[at] = value;
+            if point != *here && !known(&point) {
+                return Some(Asked { point, why: "one of the few values that are left".to_owned() });
+            }
         }
     }
     None
@@ -206,9 +229,9 @@ impl Search<'_> {
             self.prune(best, here, &weigh);
         }
         let taken = found.into_iter().find(|weighed| weighed.point != *here && !known(&weighed.point))?;
-        let gain = self.warp.difference(bar - taken.mean);
+        let gain = self.warp.back(bar) - self.warp.back(taken.mean);
         let that_way = why::tried_that_way(self.seen, here, &taken.point);
-        let why = why::joint(gain, self.warp.difference(taken.sd), that_way);
+        let why = why::joint(gain, self.warp.sd_back(taken.mean, taken.sd), that_way);
         Some(Asked { point: taken.point, why })
     }
 

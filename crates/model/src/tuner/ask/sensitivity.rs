@@ -66,7 +66,7 @@ pub fn sensitivity(space: &[Domain], here: &Point, told: &[Told]) -> Vec<Profile
             let mut point = here.clone();
             point[at] = value;
             let (mean, sd) = process.predict(&frame.row(&point));
-            Felt { value, gain: warp.difference(level - mean), sd: warp.difference(sd) }
+            Felt { value, gain: warp.back(level) - warp.back(mean), sd: warp.sd_back(mean, sd) }
         };
         let curve = steps(&space[at], *first, *last, &tried[at]).into_iter().map(felt).collect();
         Profile { curve, tried: tried[at].len() }

@@ -22,7 +22,10 @@ pub(super) fn next(
         let way = match (first, second) {
             (None, _) => Way::First,
             // What is better is where we are: it was worse, or it is not known yet.
-            (Some(first), None) if space.len() <= BOTH_WAYS && is_alone(first, here, at) => Way::Other(first),
+            (Some(first), None) if space.len() <= BOTH_WAYS && is_alone(first, here, at) => match space[at] {
+                Domain::Number { .. } => Way::Other(first),
+                Domain::Choice { .. } => Way::Another,
+            },
             _ => continue,
         };
         for value in values(&space[at], here[at], &way, at) {
@@ -40,6 +43,8 @@ enum Way<'a> {
     First,
     /// This one went the other way.
     Other(&'a Told),
+    /// Choices have no ways, but options.
+    Another,
 }
 
 impl std::fmt::Display for Way<'_> {
@@ -49,6 +54,7 @@ impl std::fmt::Display for Way<'_> {
             Way::Other(Told { result: Result::Pending, .. }) => "both ways at once",
             Way::Other(Told { result: Result::Failed, .. }) => "the other way failed",
             Way::Other(Told { result: Result::Value { .. }, .. }) => "the other way was not better",
+            Way::Another => "another option was not better",
         })
     }
 }
@@ -62,13 +68,14 @@ fn values(domain: &Domain, from: f64, way: &Way<'_>, at: usize) -> Vec<f64> {
     match domain {
         Domain::Number { .. } => {
             let ways = match way {
-                Way::First => vec![FIRST_STEP, -FIRST_STEP],
+                Way::First | Way::Another => vec![FIRST_STEP, -FIRST_STEP],
                 Way::Other(told) if told.point[at] > from => vec![-FIRST_STEP],
                 Way::Other(_) => vec![FIRST_STEP],
             };
             let step = |by: f64| {
                 let value = domain.step(from, by)?;
-                Some(domain.plain(value)).filter(|plain| *plain != from).or(Some(value))
+                let is_that_way = |plain: &f64| (domain.unit(*plain) - domain.unit(from)) * by > 0.0;
+                Some(domain.plain(value)).filter(is_that_way).or(Some(value))
             };
             ways.into_iter().filter_map(step).collect()
         }

@@ -28,10 +28,11 @@ pub(super) fn tried_that_way(seen: &Seen<'_>, here: &Point, point: &Point) -> (u
 
 /// `expected +0.012 ± 0.004; 2 of 3 tried that way were better`
 pub(super) fn joint(gain: f64, sd: f64, (tried, better): (usize, usize)) -> String {
-    // What is expected to be worse may still be better, where little is known.
     let expects = match gain > 0.0 {
         true => format!("expected +{} ± {}", short(gain), short(sd)),
-        false => format!("little is known there, {} ± {}", short(gain).replace('-', "−"), short(sd)),
+        // What is expected to be worse may still be better, where little is known.
+        false if sd > -0.5 * gain => format!("little is known there, −{} ± {}", short(-gain), short(sd)),
+        false => format!("nothing better is expected anywhere, −{} ± {}", short(-gain), short(sd)),
     };
     let seen = match (tried, better) {
         (0, _) => "nothing was tried that way yet".to_owned(),
