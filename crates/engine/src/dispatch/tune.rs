@@ -69,13 +69,16 @@ impl<M: Machine> Dispatch<M> {
         Tunable::of(surface, before).edits_to(&Tunable::of(surface, after)).unwrap_or_default()
     }
 
-    /// Another champion with the same values changed; `None` where nothing but values was to be changed, or one of them is
-    /// not there.
+    /// Another champion with the same values changed; `None` where something else than values was to be changed, or where
+    /// one of them is not what it was.
     pub(super) fn with_edits(&self, champion: &Contents, edits: &[Edit]) -> Option<Contents> {
         let tunable = Tunable::of(&self.study.spec().surface, champion);
         let surface = tunable.surface();
         let moves: Vec<Moved> = edits.iter().map(moved_to).collect();
-        let point = moved(&surface, surface.here(), &moves).filter(|_| !edits.is_empty())?;
+        // What the champion has changed as well is not for us to decide.
+        let before: Vec<Moved> = edits.iter().map(|edit| Moved { to: edit.from.clone(), ..moved_to(edit) }).collect();
+        let is_as_it_was = moved(&surface, surface.here(), &before).is_some_and(|point| point == surface.here());
+        let point = moved(&surface, surface.here(), &moves).filter(|_| is_as_it_was && !edits.is_empty())?;
         Some(tunable.with(champion, &surface.with(&point)))
     }
 

@@ -172,6 +172,27 @@ fn an_edit_moves_nothing_for_nothing() {
     assert!(moved.len() <= 4, "{moved:?}");
 }
 
+#[test]
+fn ranges_of_any_width_have_values_between_their_ends() {
+    let log = Domain::Number { low: 1e-300, high: 1e300, scale: Scale::Log, grain: Grain::Any };
+    let halves = number(-1.7e308, 1.7e308);
+    for domain in [log, halves, number(1000.0, 1009.0)] {
+        let mut values: Vec<f64> = (0..=1000).map(|at| domain.at(f64::from(at) / 1000.0)).collect();
+        assert!(values.iter().all(|value| value.is_finite()), "{domain:?}");
+        values.dedup();
+        assert!(values.len() > 100 && values.is_sorted(), "{domain:?} has {} values", values.len());
+    }
+    assert_eq!(number(0.0, 1.0).at(0.123456), 0.123);
+    assert_eq!(number(1000.0, 1009.0).at(0.3678), 1003.31);
+}
+
+#[test]
+fn a_search_is_not_over_before_every_value_was_tried() {
+    let space = vec![Domain::Number { low: 1.0, high: 100.0, scale: Scale::Linear, grain: Grain::Whole }];
+    let told = play(&space, &vec![50.0], 200, |point| Some((point[0] - 20.0).abs()));
+    assert_eq!(told.len(), 100);
+}
+
 fn domain() -> impl Strategy<Value = Domain> {
     prop_oneof![
         (-50.0..50.0, 0.1..100.0).prop_map(|(low, wide)| number(low, low + wide)),
