@@ -1,8 +1,9 @@
 //! A search that is asked and told, and the tuner's as one of them.
 
+use std::cell::RefCell;
 use std::error::Error;
 
-use overnight_model::tuner::ask::{self, Result as Outcome, Told};
+use overnight_model::tuner::ask::{self, Memo, Result as Outcome, Told};
 use overnight_model::tuner::space::{Point, Space};
 
 pub trait Method {
@@ -24,11 +25,13 @@ pub struct Ours {
     here: Point,
     told: Vec<Told>,
     seed: u64,
+    /// `best` is asked of a shared reference, as in the others.
+    memo: RefCell<Memo>,
 }
 
 impl Ours {
     pub fn new(space: Space, start: Point, seed: u64) -> Ours {
-        Ours { space, here: start, told: Vec::new(), seed }
+        Ours { space, here: start, told: Vec::new(), seed, memo: RefCell::default() }
     }
 }
 
@@ -52,13 +55,13 @@ impl Method for Ours {
         let told = &self.told;
         // A study does not measure what it has measured: the same program is not tried twice.
         let mut known = |point: &Point| told.iter().any(|told| told.point == *point);
-        Ok(match ask::ask(&self.space, &self.here, told, self.seed, &mut known) {
+        Ok(match ask::ask(&self.space, &self.here, told, self.seed, &mut known, self.memo.get_mut()) {
             Some(asked) => (Some(asked.point), asked.why),
             None => (None, String::new()),
         })
     }
 
     fn best(&self) -> Option<Point> {
-        ask::best(&self.space, &self.told)
+        ask::best(&self.space, &self.told, &mut self.memo.borrow_mut())
     }
 }

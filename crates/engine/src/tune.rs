@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use overnight_model::proposal::Contents;
 use overnight_model::study::State;
-use overnight_model::tuner::ask::{Result as Outcome, Told};
+use overnight_model::tuner::ask::{Memo, Result as Outcome, Told};
 use overnight_model::tuner::report::Report;
 use overnight_model::tuner::{Came, Moved, Surface, Value, value};
 use overnight_model::{ExperimentId, spec};
@@ -16,6 +16,8 @@ use crate::source::Tunable;
 #[derive(Default)]
 pub struct Memory {
     values: HashMap<ExperimentId, HashMap<(String, String), Value>>,
+    /// What the search need not work out again.
+    pub(crate) memo: Memo,
 }
 
 impl Memory {

@@ -37,7 +37,8 @@ impl<M: Machine> Dispatch<M> {
             let id = contents.id();
             state.tried(&id).is_some() || given.contains(&id) || breach(&spec.surface, champion, &contents).is_some()
         };
-        Ok(match tuner::propose(&surface, &told, state.seed ^ experiment.0, &mut known) {
+        let seed = state.seed ^ experiment.0;
+        Ok(match tuner::propose(&surface, &told, seed, &mut known, &mut self.tuned.memo) {
             Some(idea) => Arrival::Proposal {
                 experiment,
                 contents: tunable.with(champion, &idea.files),

@@ -1,6 +1,6 @@
 //! From a point of the search to an edit of a surface.
 
-use super::ask::{self, Asked, Told};
+use super::ask::{self, Asked, Memo, Told};
 use super::found::Literal;
 use super::space::{Domain, Point};
 use super::{Edit, Idea, Known, Value};
@@ -82,8 +82,14 @@ pub fn value(literal: &Literal, place: f64) -> Value {
 ///
 /// `known` is shown the whole surface, in the order of its files, and says whether it was tried. `None`: there is nothing
 /// to tune, or nothing new could be found. The same arguments give the same idea.
-pub fn propose(surface: &Surface<'_>, told: &[Told], seed: u64, known: &mut Known<'_>) -> Option<Idea> {
+pub fn propose(
+    surface: &Surface<'_>,
+    told: &[Told],
+    seed: u64,
+    known: &mut Known<'_>,
+    memo: &mut Memo,
+) -> Option<Idea> {
     let mut known = |point: &Point| known(&surface.with(point));
-    let asked = ask::ask(&surface.space(), &surface.here(), told, seed, &mut known)?;
+    let asked = ask::ask(&surface.space(), &surface.here(), told, seed, &mut known, memo)?;
     Some(surface.idea(asked))
 }

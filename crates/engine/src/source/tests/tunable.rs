@@ -1,7 +1,7 @@
 //! From a surface to a proposal and back.
 
 use overnight_model::spec::{Part, Surface as SurfaceSpec, SurfaceFile};
-use overnight_model::tuner::ask::{Result as Outcome, Told};
+use overnight_model::tuner::ask::{Memo, Result as Outcome, Told};
 use overnight_model::tuner::{Value, propose};
 
 use super::*;
@@ -29,7 +29,7 @@ fn a_proposal_changes_values_and_nothing_else_and_says_which() {
     let mut told = vec![Told { point: surface.here(), result: Outcome::Value { value: 1.0, error: 0.0 } }];
     let mut described = Vec::new();
     for _ in 0..3 {
-        let idea = propose(&surface, &told, 1, &mut |_| false).unwrap();
+        let idea = propose(&surface, &told, 1, &mut |_| false, &mut Memo::default()).unwrap();
         described.push(idea.description.clone());
         let after = whole(&idea.files[0].1);
         assert_eq!(tunable.edits_to(&after).unwrap(), idea.edits, "read back from the text");
@@ -64,7 +64,7 @@ fn only_the_part_that_may_change_is_looked_at_and_put_back() {
     let tunable = Tunable::of(&spec, &files);
     assert_eq!(tunable.literals.iter().map(|literal| literal.name.as_str()).collect::<Vec<_>>(), ["A"]);
     let told = [Told { point: vec![3.0], result: Outcome::Value { value: 1.0, error: 0.0 } }];
-    let idea = propose(&tunable.surface(), &told, 1, &mut |_| false).unwrap();
+    let idea = propose(&tunable.surface(), &told, 1, &mut |_| false, &mut Memo::default()).unwrap();
     let after = tunable.with(&files, &idea.files);
     assert_eq!(after.0[0].1, format!("A = {}\n# fixed below\nB = 4\n", written(&idea.edits[0].to)).into_bytes());
     assert_eq!(after.0[1], files.0[1]);

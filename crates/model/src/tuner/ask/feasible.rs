@@ -2,6 +2,7 @@
 
 use super::frame::Seen;
 use super::gauss::{Process, Sample, Shape};
+use super::memo::Memo;
 use super::{Result, Told};
 use crate::judge::normal;
 
@@ -37,7 +38,7 @@ const FAILED: f64 = -2.0;
 
 impl Feasible {
     /// `None` where nothing has failed.
-    pub(super) fn of(seen: &Seen<'_>, here: &[f64]) -> Option<Feasible> {
+    pub(super) fn of(seen: &Seen<'_>, here: &[f64], memo: &mut Memo) -> Option<Feasible> {
         let (mut failed, mut worked) = (Vec::new(), Vec::new());
         for (at, told) in seen.told.iter().enumerate() {
             match told.result {
@@ -57,7 +58,7 @@ impl Feasible {
                 sample.push(at, &seen.rows[at], value, 0.01);
             }
         }
-        let shape = Shape::fit(&sample, FIT_STEPS);
+        let shape = memo.fitted(&sample, FIT_STEPS);
         let cliffs = (0..sample.len()).filter(|at| sample.values[*at] == FAILED);
         let cliffs = cliffs.filter_map(|at| cliff(seen, sample.row(at))).collect();
         Some(Feasible { sample, shape, cliffs })

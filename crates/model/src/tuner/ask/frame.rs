@@ -60,12 +60,28 @@ impl Seen<'_> {
     /// What was measured, as a sample of the model: values on a scale that it can learn from. Where there are more than
     /// `most`, those nearest to `here` and the latest: the best ones would be the luckiest.
     pub(super) fn sample(&self, here: &[f64], most: usize) -> (Sample, Warp) {
-        let mut measured: Vec<(usize, f64, f64)> = Vec::new();
-        for (at, told) in self.told.iter().enumerate() {
-            if let Result::Value { value, error } = told.result {
-                measured.push((at, value, error));
-            }
-        }
+        self.sample_of(self.measured(), here, most)
+    }
+
+    /// The same of the first `count` that were measured, around the best of them.
+    pub(super) fn first(&self, count: usize, most: usize) -> Sample {
+        let mut measured = self.measured();
+        measured.truncate(count);
+        let lowest = measured.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        let middle = lowest.map_or(Vec::new(), |(at, ..)| self.rows[*at].clone());
+        self.sample_of(measured, &middle, most).0
+    }
+
+    /// What was measured, by its place among what was told, with its standard error.
+    fn measured(&self) -> Vec<(usize, f64, f64)> {
+        let measured = self.told.iter().enumerate().filter_map(|(at, told)| match told.result {
+            Result::Value { value, error } => Some((at, value, error)),
+            _ => None,
+        });
+        measured.collect()
+    }
+
+    fn sample_of(&self, mut measured: Vec<(usize, f64, f64)>, here: &[f64], most: usize) -> (Sample, Warp) {
         let warp = Warp::of(measured.iter().map(|(_, value, _)| *value));
         if measured.len() > most {
             let latest = measured.split_off(measured.len() - most / 2);

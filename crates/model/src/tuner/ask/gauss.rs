@@ -4,6 +4,8 @@
 //! with the root of the number of literals (Hvarfner, Hellsten and Nardi 2024, "Vanilla Bayesian Optimization Performs
 //! Great in High Dimensions"), so that twenty literals are taken for no more complicated than five until they show it.
 
+use std::hash::{Hash, Hasher};
+
 use super::matrix::{Factor, dot};
 
 /// Points as places from 0 to 1, row by row; the last `choices` coordinates are equal or not, and nothing in between.
@@ -34,6 +36,13 @@ pub(super) struct Process<'a> {
     weights: Vec<f64>,
 }
 
+pub(super) struct Slopes {
+    pub(super) mean: f64,
+    pub(super) sd: f64,
+    pub(super) of_mean: Vec<f64>,
+    pub(super) of_sd: Vec<f64>,
+}
+
 /// The spread of the logarithm of a length.
 const LENGTH_SD: f64 = 1.2;
 
@@ -52,6 +61,16 @@ impl Sample {
         self.values.push(value);
         self.variances.push(variance);
         self.told.push(told);
+    }
+
+    /// Tells samples apart by all that a shape is learned from.
+    pub(super) fn digest(&self) -> u64 {
+        let mut digest = std::hash::DefaultHasher::new();
+        (self.numbers, self.choices).hash(&mut digest);
+        for number in self.rows.iter().chain(&self.values).chain(&self.variances) {
+            number.to_bits().hash(&mut digest);
+        }
+        digest.finish()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -251,6 +270,40 @@ impl<'a> Process<'a> {
         let mean = dot(&near, &self.weights);
         self.factor.forward(&mut near);
         (mean, (self.variance - dot(&near, &near)).max(1e-12).sqrt())
+    }
+
+    /// The expected value at a place and the sd of that, each with its slope in every number.
+    pub(super) fn slopes(&self, row: &[f64]) -> Slopes {
+        let (n, numbers) = (self.sample.len(), self.sample.numbers);
+        let mut squares = vec![0.0; self.sample.width()];
+        let (mut near, mut fading) = (vec![0.0; n], vec![0.0; n]);
+        for at in 0..n {
+            self.sample.apart(row, self.sample.row(at), &mut squares);
+            let root = ROOT_5 * dot(&squares, &self.inverse_lengths).sqrt();
+            let fades = self.variance * (-root).exp();
+            near[at] = fades * (1.0 + root + root * root / 3.0);
+            fading[at] = -(5.0 / 3.0) * fades * (1.0 + root);
+        }
+        let mean = dot(&near, &self.weights);
+        self.factor.forward(&mut near);
+        let sd = (self.variance - dot(&near, &near)).max(1e-12).sqrt();
+        self.factor.backward(&mut near);
+        let (mut of_mean, mut of_sd) = (vec![0.0; numbers], vec![0.0; numbers]);
+        for at in 0..n {
+            let to_mean = self.weights[at] * fading[at];
+            let to_sd = -near[at] * fading[at] / sd;
+            for (i, (here, there)) in row.iter().zip(self.sample.row(at)).take(numbers).enumerate() {
+                let off = (here - there) * self.inverse_lengths[i];
+                of_mean[i] += to_mean * off;
+                of_sd[i] += to_sd * off;
+            }
+        }
+        Slopes { mean, sd, of_mean, of_sd }
+    }
+
+    /// How far a number reaches.
+    pub(super) fn length(&self, at: usize) -> f64 {
+        self.shape.theta[at].exp()
     }
 
     fn near(&self, row: &[f64], at: usize, squares: &mut [f64]) -> f64 {

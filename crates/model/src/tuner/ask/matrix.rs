@@ -73,16 +73,16 @@ impl Factor {
     }
 }
 
-/// Four sums side by side: a single one would wait for each addition.
+/// Eight sums side by side: a single one would wait for each addition.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
-    let (a_fours, a_rest) = a.as_chunks::<4>();
-    let (b_fours, b_rest) = b.as_chunks::<4>();
-    for (a, b) in a_fours.iter().zip(b_fours) {
-        for k in 0..4 {
+    let mut sums = [0.0; 8];
+    let (a_eights, a_rest) = a.as_chunks::<8>();
+    let (b_eights, b_rest) = b.as_chunks::<8>();
+    for (a, b) in a_eights.iter().zip(b_eights) {
+        for k in 0..8 {
             sums[k] += a[k] * b[k];
         }
     }
     let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums[0] + sums[1] + sums[2] + sums[3] + rest
+    (sums[0] + sums[4]) + (sums[1] + sums[5]) + (sums[2] + sums[6]) + (sums[3] + sums[7]) + rest
 }

@@ -4,17 +4,22 @@
 //! (Jones, Schonlau and Welch 1998, "Efficient Global Optimization of Expensive Black-Box Functions"), among edits near
 //! the best points, most of them of few literals.
 
+mod climb;
 mod feasible;
 mod frame;
 mod gauss;
+mod improvement;
 mod joint;
 mod matrix;
+mod memo;
+mod search;
 mod sensitivity;
 mod sweep;
 #[cfg(test)]
 mod tests;
 mod why;
 
+pub use memo::Memo;
 pub use sensitivity::{Felt, Profile, sensitivity};
 
 use super::random::Random;
@@ -49,7 +54,7 @@ pub struct Asked {
 
 /// Proposes a point that is near to `here`, the values that the champion has now, or that what was told speaks for.
 ///
-/// A function of its arguments alone: `seed` is all the chance there is. `known` says whether a point cannot be tried
+/// A function of its arguments alone, `memo` aside, which saves time and changes nothing: `seed` is all the chance there is. `known` says whether a point cannot be tried
 /// again. `None`: nothing new could be found.
 pub fn ask(
     space: &[Domain],
@@ -57,6 +62,7 @@ pub fn ask(
     told: &[Told],
     seed: u64,
     known: &mut dyn FnMut(&Point) -> bool,
+    memo: &mut Memo,
 ) -> Option<Asked> {
     if space.is_empty() {
         return None;
@@ -65,10 +71,10 @@ pub fn ask(
         return Some(asked);
     }
     let mut random = Random::new(seed, told.len() as u64);
-    joint::next(space, here, told, &mut random, known)
+    joint::next(space, here, told, &mut random, known, memo)
 }
 
 /// The best point among those told, by all that is known of each: `None` where nothing was measured.
-pub fn best(space: &[Domain], told: &[Told]) -> Option<Point> {
-    joint::best(space, told)
+pub fn best(space: &[Domain], told: &[Told], memo: &mut Memo) -> Option<Point> {
+    joint::best(space, told, memo)
 }
