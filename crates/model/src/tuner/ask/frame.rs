@@ -49,6 +49,9 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// Smaller errors, as a share of the spread of all values, are no noise.
+const EXACT: f64 = 0.03;
+
 /// What was told, as rows: made once, looked at often.
 pub(super) struct Seen<'a> {
     pub(super) frame: &'a Frame<'a>,
@@ -94,6 +97,11 @@ impl Seen<'_> {
         let mut sample = self.frame.empty();
         for (at, value, error) in measured {
             sample.push(at, &self.rows[at], warp.of_value(value), warp.variance(value, error));
+        }
+        // Where there is noise to speak of, the best place may be the luckiest, and a bowl around it would hold the search
+        // there.
+        if sample.len() > 2 && sample.usual_error() < EXACT {
+            sample.detrend(here.to_vec());
         }
         (sample, warp)
     }

@@ -7,6 +7,7 @@
 use std::hash::{Hash, Hasher};
 
 use super::matrix::{Factor, dot};
+use super::trend::Trend;
 
 /// Points as places from 0 to 1, row by row; the last `choices` coordinates are equal or not, and nothing in between.
 pub(super) struct Sample {
@@ -18,6 +19,8 @@ pub(super) struct Sample {
     variances: Vec<f64>,
     /// Which of what was told each is.
     pub(super) told: Vec<usize>,
+    /// What was taken off the values.
+    trend: Trend,
 }
 
 /// What is learned besides the values: how far each literal reaches, how much there is to explain, and how rough it is.
@@ -53,14 +56,49 @@ const ROOT_5: f64 = 2.236_067_977_499_79;
 
 impl Sample {
     pub(super) fn empty(numbers: usize, choices: usize) -> Sample {
-        Sample { numbers, choices, rows: Vec::new(), values: Vec::new(), variances: Vec::new(), told: Vec::new() }
+        Sample {
+            numbers,
+            choices,
+            rows: Vec::new(),
+            values: Vec::new(),
+            variances: Vec::new(),
+            told: Vec::new(),
+            trend: Trend::default(),
+        }
     }
 
     pub(super) fn push(&mut self, told: usize, row: &[f64], value: f64, variance: f64) {
+        self.values.push(value - self.trend_at(row));
         self.rows.extend(row);
-        self.values.push(value);
         self.variances.push(variance);
         self.told.push(told);
+    }
+
+    /// Takes off the values what they get worse by, away from a centre: from here on they are what is left.
+    pub(super) fn detrend(&mut self, centre: Vec<f64>) {
+        let squares: Vec<f64> = (0..self.len()).map(|at| self.square(self.row(at), &centre)).collect();
+        self.trend = Trend::fit(centre, &self.values, &self.variances, &squares);
+        for (value, square) in self.values.iter_mut().zip(squares) {
+            *value -= self.trend.at(square);
+        }
+    }
+
+    fn trend_at(&self, row: &[f64]) -> f64 {
+        if self.trend.is_flat() { 0.0 } else { self.trend.at(self.square(row, self.trend.centre())) }
+    }
+
+    /// How far two rows are from each other, squared.
+    fn square(&self, a: &[f64], b: &[f64]) -> f64 {
+        let mut squares = vec![0.0; self.width()];
+        self.apart(a, b, &mut squares);
+        squares.iter().sum()
+    }
+
+    /// The middle of the standard errors.
+    pub(super) fn usual_error(&self) -> f64 {
+        let mut variances = self.variances.clone();
+        variances.sort_by(f64::total_cmp);
+        variances.get(variances.len() / 2).map_or(0.0, |variance| variance.sqrt())
     }
 
     /// Tells samples apart by all that a shape is learned from.
@@ -253,21 +291,24 @@ impl<'a> Process<'a> {
 
     /// The expected value at a point of the sample.
     pub(super) fn mean_at(&self, at: usize) -> f64 {
-        self.sample.values[at] - (self.shape.roughness() + self.sample.variances[at] + JITTER) * self.weights[at]
+        let left =
+            self.sample.values[at] - (self.shape.roughness() + self.sample.variances[at] + JITTER) * self.weights[at];
+        left + self.sample.trend_at(self.sample.row(at))
     }
 
     /// The expected value at a place, without its uncertainty: cheap.
     pub(super) fn mean(&self, row: &[f64]) -> f64 {
         let mut squares = vec![0.0; self.sample.width()];
         let near = |at| self.near(row, at, &mut squares);
-        (0..self.sample.len()).map(near).zip(&self.weights).map(|(near, weight)| near * weight).sum()
+        let left: f64 = (0..self.sample.len()).map(near).zip(&self.weights).map(|(near, weight)| near * weight).sum();
+        left + self.sample.trend_at(row)
     }
 
     /// The expected value at a place, and the sd of that.
     pub(super) fn predict(&self, row: &[f64]) -> (f64, f64) {
         let mut squares = vec![0.0; self.sample.width()];
         let mut near: Vec<f64> = (0..self.sample.len()).map(|at| self.near(row, at, &mut squares)).collect();
-        let mean = dot(&near, &self.weights);
+        let mean = dot(&near, &self.weights) + self.sample.trend_at(row);
         self.factor.forward(&mut near);
         (mean, (self.variance - dot(&near, &near)).max(1e-12).sqrt())
     }
@@ -284,7 +325,7 @@ impl<'a> Process<'a> {
             near[at] = fades * (1.0 + root + root * root / 3.0);
             fading[at] = -(5.0 / 3.0) * fades * (1.0 + root);
         }
-        let mean = dot(&near, &self.weights);
+        let mean = dot(&near, &self.weights) + self.sample.trend_at(row);
         self.factor.forward(&mut near);
         let sd = (self.variance - dot(&near, &near)).max(1e-12).sqrt();
         self.factor.backward(&mut near);
@@ -296,6 +337,12 @@ impl<'a> Process<'a> {
                 let off = (here - there) * self.inverse_lengths[i];
                 of_mean[i] += to_mean * off;
                 of_sd[i] += to_sd * off;
+            }
+        }
+        let trend = &self.sample.trend;
+        if !trend.is_flat() {
+            for ((slope, here), centre) in of_mean.iter_mut().zip(row).zip(trend.centre()) {
+                *slope += trend.steepness(here - centre);
             }
         }
         Slopes { mean, sd, of_mean, of_sd }

@@ -17,6 +17,7 @@ mod sensitivity;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod trend;
 mod why;
 
 pub use memo::Memo;

@@ -54,7 +54,8 @@ impl Search<'_> {
         }
         centres.sort_by(|a, b| a.0.total_cmp(&b.0));
         centres.dedup_by(|a, b| a.1 == b.1);
-        let bar = centres[0].0;
+        // What is being tried counts as what it is believed to be: there is nothing to gain there a second time.
+        let bar = (0..self.sample.len()).map(|at| self.process.mean_at(at)).fold(centres[0].0, f64::min);
         centres.truncate(3);
         if !centres.iter().any(|(_, point)| point == here) {
             centres.push((bar, here.clone()));

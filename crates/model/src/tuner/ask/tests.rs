@@ -91,7 +91,7 @@ fn twenty_literals_take_few_more_trials_than_there_are_literals() {
     let space = vec![number(0.0, 1.0); 20];
     let start = vec![0.5; 20];
     let goal: Point = (0..20).map(|at| [0.35, 0.7, 0.5, 0.6][at % 4]).collect();
-    let told = play(&space, &start, 60, |point| Some(far(&space, point, &goal)));
+    let told = play(&space, &start, 45, |point| Some(far(&space, point, &goal)));
     let left = lowest(&told) / far(&space, &start, &goal);
     assert!(left < 0.1, "{left}");
 }
