@@ -278,7 +278,7 @@ impl Machine for Local {
                             Arrival::AttemptFailed { experiment, failure, output }
                         }
                         Err(Loss::Fault { what }) => {
-                            let failure = AttemptFailure::Error { what };
+                            let failure = AttemptFailure::error(what);
                             Arrival::AttemptFailed { experiment, failure, output: None }
                         }
                         Err(Loss::Interrupted | Loss::Suspended) => Arrival::AttemptLost { experiment },
