@@ -1,0 +1,104 @@
+//! A coding agent's turn: started without a terminal, judged by the difference it leaves, then by what it said.
+
+use overnight_model::Ending;
+use overnight_model::brief::Brief;
+use overnight_model::event::{AttemptFailure, Trouble as Kind};
+use overnight_model::proposal::Contents;
+use overnight_model::spec::Coding;
+
+use super::Answer;
+use super::command::{read_program, take_back};
+use super::preset::{self, Call, Listener, Said};
+use super::prompt::prompt;
+use crate::clock;
+use crate::load;
+use crate::process::Stdin;
+use crate::worker::{Capture, Kind as Work, Order, Place, Ran, Room, Trouble};
+
+/// Asks once.
+pub(crate) fn ask(
+    coding: &Coding,
+    desk: &mut Place,
+    room: &Room,
+    mut brief: Brief,
+    contents: &Contents,
+) -> Result<Answer, Trouble> {
+    let spec = &room.shop.spec;
+    desk.fresh(room, contents)?;
+    brief.program = read_program(&room.shop.triplet_dir.join(&spec.program));
+    let passed = load::named_environment(&preset::variables(coding.preset));
+    let command = preset::command(&Call { coding, surface: &brief.surface, environment: &passed });
+    let environment = passed.into_iter().chain(desk.own_home(room)?).collect();
+    let stdin = Stdin::Bytes(prompt(&brief).into_bytes());
+    let order = Order { command, environment, stdin, limit: spec.agent.timeout };
+    let (mut capture, mut listener) = (Capture::new(), Listener::new(coding.preset));
+    let Ran { ending, usage, left } = desk.run(room, Work::Agent, order, |stream, bytes| {
+        capture.feed(bytes);
+        listener.feed(stream, bytes);
+    })?;
+    let (output, (said, complaint)) = (Some(capture.finish()), listener.finish());
+    let edited = match take_back(desk, room, &left, contents)? {
+        Ok(edited) => edited,
+        Err(what) => return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output }),
+    };
+    // Whom we ended may have been in the middle of an edit; whoever ended by itself has left what it wanted to.
+    let is_its_own_end = matches!(ending, Ending::Exited { .. } | Ending::Signaled { .. });
+    if edited != *contents && is_its_own_end {
+        return Ok(Answer::Proposal { contents: edited, description: said.title(), took: usage.wall, output });
+    }
+    Ok(Answer::Failed { failure: failure(&ending, &said, &complaint), output })
+}
+
+/// The version that the program gives inside its sandbox, or what it said instead.
+pub(crate) fn greet(coding: &Coding, desk: &mut Place, room: &Room, contents: &Contents) -> Result<String, Trouble> {
+    desk.fresh(room, contents)?;
+    let order = Order {
+        command: preset::greeting(coding.preset),
+        environment: desk.own_home(room)?.into_iter().collect(),
+        stdin: Stdin::Null,
+        limit: preset::GREETING_LIMIT,
+    };
+    let mut capture = Capture::with_limits(4096, 4096);
+    let ran = desk.run(room, Work::Agent, order, |_, bytes| capture.feed(bytes))?;
+    let said = String::from_utf8_lossy(&capture.finish().kept).into_owned();
+    Ok(match preset::version_in(&said).filter(|_| ran.ending.succeeded()) {
+        Some(version) => version,
+        None => return Err(Trouble::Loss(overnight_model::event::Loss::Fault { what: last_line(&said, &ran.ending) })),
+    })
+}
+
+/// Why there is nothing to try.
+fn failure(ending: &Ending, said: &Said, complaint: &str) -> AttemptFailure {
+    let known = said.trouble(clock::now());
+    let error = |what: String, trouble: Option<Kind>| {
+        let trouble = trouble.or(Some(Kind::Other));
+        let named = trouble.map(|trouble| trouble.name()).unwrap_or_default();
+        AttemptFailure::Error { what: format!("{named}: {what}"), trouble }
+    };
+    match (ending, &said.error) {
+        // One that waits for its provider by itself says so, or is silent.
+        (Ending::TimedOut { .. }, _) => {
+            let spoken = known.or_else(|| preset::complains_of(complaint));
+            let trouble = spoken.filter(|trouble| trouble.is_providers()).unwrap_or(Kind::Hung);
+            let what = said.error.as_deref().map_or(String::new(), |error| format!("; it last said: {error}"));
+            error(format!("{ending}{what}"), Some(trouble))
+        }
+        (_, Some(what)) => error(what.clone(), known),
+        (ending, None) if !ending.succeeded() => {
+            let trouble = preset::complains_of(complaint).unwrap_or(Kind::Crashed);
+            error(last_line(complaint, ending), Some(trouble))
+        }
+        (_, None) if said.refused => error(said.title(), Some(Kind::Refusal)),
+        (_, None) if said.text.trim().is_empty() => {
+            error("it ended well, changed nothing and said nothing".to_owned(), Some(Kind::Empty))
+        }
+        (_, None) => AttemptFailure::NoChange,
+    }
+}
+
+fn last_line(text: &str, ending: &Ending) -> String {
+    match text.lines().rev().map(str::trim).find(|line| line.chars().any(char::is_alphanumeric)) {
+        Some(line) => format!("{ending}, and said: {line}"),
+        None => format!("{ending}, without a word"),
+    }
+}
