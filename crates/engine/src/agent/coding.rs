@@ -28,7 +28,8 @@ pub(crate) fn ask(
     brief.program = read_program(&room.shop.triplet_dir.join(&spec.program));
     let passed = load::named_environment(&preset::variables(coding.preset));
     let command = preset::command(&Call { coding, surface: &brief.surface, environment: &passed });
-    let environment = passed.into_iter().chain(desk.own_home(room)?).collect();
+    let budget = ("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string());
+    let environment = passed.into_iter().chain([budget]).chain(desk.own_home(room)?).collect();
     let stdin = Stdin::Bytes(prompt(&brief).into_bytes());
     let order = Order { command, environment, stdin, limit: spec.agent.timeout };
     let (mut capture, mut listener) = (Capture::new(), Listener::new(coding.preset));

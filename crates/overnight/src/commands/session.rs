@@ -106,7 +106,6 @@ impl Session {
         );
         let say = |text: &str| live.say(&crate::ui::printable(text));
         let walls = Sandbox::set_up(&found, &wanted, (&user, baseline), &keeper, &surface, &say)?;
-        live.say(&term::header_line(&spec.metric.name));
         let scorer = spec.evaluate.score.as_ref().map_or(Millis(0), |score| score.kill);
         let kill = Millis(spec.evaluate.kill.0 + scorer.0);
         let shop = Shop {
@@ -126,6 +125,7 @@ impl Session {
             Scope::Loop { .. } => greet(&shop, &surface, &live)?,
             Scope::One => String::new(),
         };
+        live.say(&term::header_line(&shop.spec.metric.name));
         opening.push(What::RunStarted(RunFacts {
             run,
             scope,

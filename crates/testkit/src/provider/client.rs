@@ -9,7 +9,7 @@ use super::seen::Conversation;
 pub(super) fn turn(conversation: &Conversation, path: &str, (old, new): (&str, &str), say: &str) -> Answer {
     let steps = steps(conversation, path, (old, new));
     match steps.into_iter().nth(conversation.calls) {
-        Some((tool, arguments)) => Answer::Call { tool: tool.to_owned(), arguments },
+        Some((tool, arguments)) => Answer::Call { tool: tool.to_owned(), arguments, say: say.to_owned() },
         // No tools at all: aider, which reads its edits out of the text.
         None if conversation.tools.is_empty() => {
             let file = path.rsplit('/').next().unwrap_or(path);

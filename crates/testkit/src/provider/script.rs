@@ -57,7 +57,7 @@ pub struct Script {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     Text(String),
-    Call { tool: String, arguments: Value },
+    Call { tool: String, arguments: Value, say: String },
     Refusal(String),
     Fail(Failure),
 }

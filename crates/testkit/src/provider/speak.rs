@@ -78,11 +78,11 @@ fn chat(conversation: &Conversation, answer: &Answer) -> Value {
 // Clients take two calls of one name for the same.
 fn chat_message(answer: &Answer, number: usize) -> (Value, &'static str) {
     match answer {
-        Answer::Call { tool, arguments } => {
+        Answer::Call { tool, arguments, say } => {
             let function = json!({ "name": tool, "arguments": arguments.to_string() });
             let calls =
                 json!([{ "index": 0, "id": format!("call_{number}"), "type": "function", "function": function }]);
-            (json!({ "role": "assistant", "content": null, "tool_calls": calls }), "tool_calls")
+            (json!({ "role": "assistant", "content": say, "tool_calls": calls }), "tool_calls")
         }
         Answer::Refusal(text) => (json!({ "role": "assistant", "content": text, "refusal": text }), "content_filter"),
         Answer::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
@@ -115,7 +115,7 @@ fn chat_events(conversation: &Conversation, answer: &Answer) -> Events {
 fn response_item(answer: &Answer, number: usize) -> Value {
     let message = |content: Value| json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [content] });
     match answer {
-        Answer::Call { tool, arguments } => json!({
+        Answer::Call { tool, arguments, .. } => json!({
             "type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"), "name": tool, "status": "completed",
             "arguments": arguments.to_string(),
         }),
@@ -160,7 +160,7 @@ fn response_events(conversation: &Conversation, answer: &Answer) -> Events {
 
 fn message_parts(answer: &Answer, number: usize) -> (Value, &'static str) {
     match answer {
-        Answer::Call { tool, arguments } => (
+        Answer::Call { tool, arguments, .. } => (
             json!({ "type": "tool_use", "id": format!("toolu_{number}"), "name": tool, "input": arguments }),
             "tool_use",
         ),
@@ -211,7 +211,9 @@ fn message_events(conversation: &Conversation, answer: &Answer) -> Events {
 
 fn candidates(conversation: &Conversation, answer: &Answer) -> Value {
     let (part, finish) = match answer {
-        Answer::Call { tool, arguments } => (json!({ "functionCall": { "name": tool, "args": arguments } }), "STOP"),
+        Answer::Call { tool, arguments, .. } => {
+            (json!({ "functionCall": { "name": tool, "args": arguments } }), "STOP")
+        }
         Answer::Refusal(text) => (json!({ "text": text }), "SAFETY"),
         Answer::Text(text) => (json!({ "text": text }), "STOP"),
         Answer::Fail(_) => (json!({ "text": "" }), "STOP"),

@@ -17,7 +17,10 @@ pub(super) fn command(call: &Call<'_>) -> String {
 pub(super) fn hear_line(said: &mut Said, line: &str) {
     let text = line.trim();
     let speaks = |name: &str| text.starts_with(name) && text.ends_with(':');
-    if speaks("mini-swe-agent (step") {
+    if text.starts_with("This is mini-swe-agent version") {
+        // All that comes before its first step is about itself.
+        said.listens(false);
+    } else if speaks("mini-swe-agent (step") {
         said.begins_anew();
         said.listens(true);
     } else if text.starts_with("```") || ["System", "User", "Tool", "Exit"].into_iter().any(speaks) {
