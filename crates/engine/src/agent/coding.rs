@@ -13,7 +13,7 @@ use super::prompt::prompt;
 use crate::clock;
 use crate::load;
 use crate::process::Stdin;
-use crate::worker::{Capture, Kind as Work, Order, Place, Ran, Room, Trouble};
+use crate::worker::{Capture, HINT_MARK, Kind as Work, Order, Place, Ran, Room, Trouble};
 
 /// Asks once.
 pub(crate) fn ask(
@@ -37,7 +37,12 @@ pub(crate) fn ask(
         capture.feed(bytes);
         listener.feed(stream, bytes);
     })?;
-    let (output, (said, complaint)) = (Some(capture.finish()), listener.finish());
+    let (said, complaint) = listener.finish();
+    if let Some(answered) = said.other_model(coding.model.as_deref()) {
+        let asked = coding.model.as_deref().unwrap_or_default();
+        capture.feed(format!("\n{HINT_MARK}asked for the model `{asked}`, answered by `{answered}`\n").as_bytes());
+    }
+    let output = Some(capture.finish());
     let edited = match take_back(desk, room, &left, contents)? {
         Ok(edited) => edited,
         Err(what) => return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output }),

@@ -76,7 +76,7 @@ fn a_night_with(agent: &'static str) {
     let ideas = [
         edit("knobs.py", "x = 5", "x = 4", "a little less"),
         edit("knobs.py", "x = 4", "x = 9", "much more"),
-        edit("score.sh", "loss", "gain", "another score"),
+        edit("program.md", "Turn the knob.", "Do nothing.", "another program"),
         Idea::Say("I have no idea.".into()),
         edit("knobs.py", "x = 4", "x = 3", "just right"),
         edit("knobs.py", "x = 3", "x = 8", "more after all"),
@@ -92,7 +92,7 @@ fn a_night_with(agent: &'static str) {
     assert_eq!((log[0].1.as_str(), log[4].1.as_str()), ("a little less", "just right"), "{ran}");
     assert_eq!(night.repo.experiment(1)["agent"], agent);
     let locked = night.repo.experiment(3)["reason"].as_str().unwrap().to_owned();
-    assert!(locked.contains("it changed `score.sh`, which is locked"), "{locked}");
+    assert!(locked.contains("it changed `program.md`, which is locked"), "{locked}");
     // Which program it was is on record.
     let version = ran.stderr.lines().find_map(|line| line.strip_prefix(&format!("agent      {agent} "))).unwrap();
     let facts: String = night
@@ -242,6 +242,16 @@ fn an_agent_that_is_not_installed_is_missed_before_anything_is_spent() {
     assert_eq!(repo.events("trial_started"), 0);
     let listed = on_path(&["check", "--agent"]).ended(0);
     assert!(listed.stdout.contains("claude    not here; npm install -g @anthropic-ai/claude-code\n"), "{listed}");
+}
+
+#[test]
+fn init_says_which_agents_are_here_and_leaves_the_tuner_in_place() {
+    let repo = Repo::empty();
+    repo.write("train.py", "lr = 0.1\nprint('loss:', lr)\n").commit("a program");
+    let path = format!("{}:/usr/bin:/bin", installed("claude").display());
+    let ran = Ran::of(repo.command(&["init", "--yes"]).env("PATH", path).output().unwrap()).ended(0);
+    ran.says("agents      claude is here: `use = \"claude\"` under [agent]; try it: overnight check --agent claude\n");
+    assert!(!repo.read("overnight.toml").contains("claude"));
 }
 
 #[test]

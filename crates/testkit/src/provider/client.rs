@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use super::script::Answer;
 use super::seen::Conversation;
 
+const SUBMIT: &str = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT";
+
 /// The next turn of a conversation that is to replace `old` by `new` in the file at `path`.
 pub(super) fn turn(conversation: &Conversation, path: &str, (old, new): (&str, &str), say: &str) -> Answer {
     let steps = steps(conversation, path, (old, new));
@@ -18,6 +20,16 @@ pub(super) fn turn(conversation: &Conversation, path: &str, (old, new): (&str, &
             ))
         }
         None => Answer::Text(say.to_owned()),
+    }
+}
+
+/// Says something and changes nothing. One client takes no answer without a call, and ends by a word of its own.
+pub(super) fn say(conversation: &Conversation, text: &str) -> Answer {
+    match conversation.tools.as_slice() {
+        [(tool, _)] if tool == "bash" => {
+            Answer::Call { tool: tool.clone(), arguments: json!({ "command": SUBMIT }), say: text.to_owned() }
+        }
+        _ => Answer::Text(text.to_owned()),
     }
 }
 
@@ -61,9 +73,8 @@ fn steps(conversation: &Conversation, path: &str, (old, new): (&str, &str)) -> V
     } else if offers("shell", "command") {
         vec![("shell", json!({ "command": ["sh", "-c", sed] }))]
     } else if offers("bash", "command") {
-        // mini-swe-agent, which ends by a word of its own.
-        let submit = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT";
-        vec![("bash", json!({ "command": sed })), ("bash", json!({ "command": submit }))]
+        // mini-swe-agent.
+        vec![("bash", json!({ "command": sed })), ("bash", json!({ "command": SUBMIT }))]
     } else {
         Vec::new()
     }

@@ -89,7 +89,7 @@ impl Script {
                 let path = format!("{}/{path}", self.folder);
                 client::turn(conversation, &path, (old, new), say)
             }
-            Some(Idea::Say(text)) => Answer::Text(text.clone()),
+            Some(Idea::Say(text)) => client::say(conversation, text),
             Some(Idea::Refuse(text)) => Answer::Refusal(text.clone()),
             Some(Idea::Fail(failure)) => Answer::Fail(*failure),
             None => Answer::Text(String::new()),

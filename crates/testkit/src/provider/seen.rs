@@ -19,7 +19,7 @@ pub(super) struct Conversation {
     pub(super) streams: bool,
     /// Tools by name, with the schema of their arguments.
     pub(super) tools: Vec<(String, Value)>,
-    /// What the person said first.
+    /// What the person wants.
     pub(super) prompt: String,
     /// How many calls the model has made so far.
     pub(super) calls: usize,
@@ -48,7 +48,8 @@ impl Conversation {
             Protocol::Gemini => list("contents"),
         };
         let is_user = |turn: &&Value| turn["role"] == "user";
-        let prompt = turns.iter().filter(is_user).map(words).collect::<Vec<_>>().join("\n");
+        // Examples before it and complaints after it are shorter.
+        let prompt = turns.iter().filter(is_user).map(words).max_by_key(String::len).unwrap_or_default();
         let tools = tools(protocol, body);
         let has_schema =
             ["responseSchema", "responseJsonSchema"].iter().any(|key| body["generationConfig"].get(key).is_some());

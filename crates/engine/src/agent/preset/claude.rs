@@ -38,12 +38,11 @@ pub(super) fn command(call: &Call<'_>) -> String {
 
 pub(super) fn hear(said: &mut Said, event: &Value) {
     match event["type"].as_str() {
-        Some("assistant") => {
-            // What it makes up itself to tell of an error is no word of a model.
-            if event["message"]["model"] != "<synthetic>" {
-                let parts = event["message"]["content"].as_array().into_iter().flatten();
-                said.says(parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"));
-            }
+        // What it makes up itself to tell of an error is no word of a model.
+        Some("assistant") if event["message"]["model"] != "<synthetic>" => {
+            said.is_answered_by(event["message"]["model"].as_str());
+            let parts = event["message"]["content"].as_array().into_iter().flatten();
+            said.says(parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"));
         }
         Some("rate_limit_event") => said.resets_at(event["rate_limit_info"]["resetsAt"].as_i64()),
         // `subtype` says "success" here as well.

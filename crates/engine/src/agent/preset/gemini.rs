@@ -43,6 +43,10 @@ pub(super) fn hear(said: &mut Said, event: &Value) {
         Some("message") if event["role"] == "assistant" => said.adds(event["content"].as_str().unwrap_or_default()),
         Some("tool_use") => said.begins_anew(),
         Some("error") => said.fails(event["message"].as_str().unwrap_or("an error without a word"), None),
+        Some("result") if event["status"] == "success" => {
+            let models = event["stats"]["models"].as_object();
+            said.is_answered_by(models.and_then(|models| models.keys().next()).map(String::as_str));
+        }
         Some("result") if event["status"] == "error" => {
             if let Some(what) = event["error"]["message"].as_str() {
                 said.fails(what, None);

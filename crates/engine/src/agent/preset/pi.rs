@@ -43,6 +43,7 @@ pub(super) fn hear(said: &mut Said, event: &Value) {
     if event["type"] != "message_end" || message["role"] != "assistant" {
         return;
     }
+    said.is_answered_by(message["model"].as_str());
     let parts = message["content"].as_array().into_iter().flatten();
     said.says(parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"));
     // It exits with 0 all the same.

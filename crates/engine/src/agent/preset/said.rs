@@ -22,6 +22,8 @@ pub(crate) struct Said {
     /// What went wrong last, in the words of the agent.
     pub(crate) error: Option<String>,
     pub(crate) refused: bool,
+    /// Which model answered, where the agent says so.
+    model: Option<String>,
     trouble: Option<Trouble>,
     /// When a provider may be asked again: in seconds from now, or at a moment.
     wait: Option<u64>,
@@ -71,6 +73,18 @@ impl Said {
     /// Whatever comes now takes the place of what was said before.
     pub(super) fn begins_anew(&mut self) {
         self.is_anew = true;
+    }
+
+    pub(super) fn is_answered_by(&mut self, model: Option<&str>) {
+        self.model = model.map(ToOwned::to_owned).or(self.model.take());
+    }
+
+    /// The model that answered, where it is another one than was asked for. Short names and dates at the end are no
+    /// difference: `sonnet` may be `claude-sonnet-4-5-20250929`.
+    pub(crate) fn other_model(&self, asked: Option<&str>) -> Option<&str> {
+        let plain = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
+        let (asked, answered) = (plain(asked?), self.model.as_deref()?);
+        (!plain(answered).contains(&asked) && !asked.contains(&plain(answered))).then_some(answered)
     }
 
     pub(super) fn fails(&mut self, what: &str, status: Option<u64>) {

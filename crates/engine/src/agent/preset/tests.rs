@@ -134,6 +134,19 @@ fn an_error_that_an_agent_got_over_is_none() {
 }
 
 #[test]
+fn a_model_that_was_not_asked_for_is_noticed() {
+    let mut listener = Listener::new(Preset::Claude);
+    let line = r#"{"type":"assistant","message":{"model":"claude-haiku-4-5-20251001","content":[]}}"#;
+    listener.feed(Stream::Stdout, line.as_bytes());
+    let (said, _) = listener.finish();
+    assert_eq!(said.other_model(Some("claude-sonnet-4-5")), Some("claude-haiku-4-5-20251001"));
+    for same in ["claude-haiku-4-5", "haiku", "anthropic/claude-haiku-4-5-20251001"] {
+        assert_eq!(said.other_model(Some(same)), None, "{same}");
+    }
+    assert_eq!(said.other_model(None), None);
+}
+
+#[test]
 fn a_model_that_talks_of_errors_has_none() {
     let said =
         r#"{"type":"item.completed","item":{"type":"agent_message","text":"HTTP 429: rate limit, retry after 9 s"}}"#;
