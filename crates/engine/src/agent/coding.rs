@@ -3,8 +3,8 @@
 use overnight_model::Ending;
 use overnight_model::brief::Brief;
 use overnight_model::event::{AttemptFailure, Trouble as Kind};
-use overnight_model::proposal::Contents;
-use overnight_model::spec::Coding;
+use overnight_model::proposal::{Contents, one_line};
+use overnight_model::spec::{Coding, Tier};
 
 use super::Answer;
 use super::command::{read_program, take_back};
@@ -27,7 +27,8 @@ pub(crate) fn ask(
     desk.fresh(room, contents)?;
     brief.program = read_program(&room.shop.triplet_dir.join(&spec.program));
     let passed = load::named_environment(&preset::variables(coding.preset));
-    let command = preset::command(&Call { coding, surface: &brief.surface, environment: &passed });
+    let is_kept_in = room.shop.sandbox.tier() > Tier::None;
+    let command = preset::command(&Call { coding, surface: &brief.surface, environment: &passed, is_kept_in });
     let budget = ("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string());
     let environment = passed.into_iter().chain([budget]).chain(desk.own_home(room)?).collect();
     let stdin = Stdin::Bytes(prompt(&brief).into_bytes());
@@ -79,7 +80,7 @@ fn failure(ending: &Ending, said: &Said, complaint: &str) -> AttemptFailure {
     let error = |what: String, trouble: Option<Kind>| {
         let trouble = trouble.or(Some(Kind::Other));
         let named = trouble.map(|trouble| trouble.name()).unwrap_or_default();
-        AttemptFailure::Error { what: format!("{named}: {what}"), trouble }
+        AttemptFailure::Error { what: one_line(&format!("{named}: {what}")), trouble }
     };
     match (ending, &said.error) {
         // One that waits for its provider by itself says so, or is silent.
@@ -106,5 +107,62 @@ fn last_line(text: &str, ending: &Ending) -> String {
     match text.lines().rev().map(str::trim).find(|line| line.chars().any(char::is_alphanumeric)) {
         Some(line) => format!("{ending}, and said: {line}"),
         None => format!("{ending}, without a word"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use overnight_model::Millis;
+    use overnight_model::spec::Preset;
+
+    use super::*;
+    use crate::process::Stream;
+
+    /// What is made of an end without a change.
+    fn told(preset: Preset, ending: Ending, stdout: &str, stderr: &str) -> (String, Option<Kind>) {
+        let mut listener = Listener::new(preset);
+        listener.feed(Stream::Stdout, stdout.as_bytes());
+        listener.feed(Stream::Stderr, stderr.as_bytes());
+        let (said, complaint) = listener.finish();
+        match failure(&ending, &said, &complaint) {
+            AttemptFailure::Error { what, trouble } => (what, trouble),
+            AttemptFailure::NoChange => ("no change".to_owned(), None),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const UP: Ending = Ending::TimedOut { after: Millis::seconds(9) };
+
+    #[test]
+    fn one_that_waits_for_its_provider_until_its_time_is_up_is_not_called_hung() {
+        let (_, trouble) = told(Preset::Gemini, UP, "", "Attempt 1 failed\n{\n  status: 429\n}\n");
+        assert_eq!(trouble, Some(Kind::RateLimit { retry_at: None }));
+        let retries = "litellm.InternalServerError: OpenAIException\nRetrying in 4.0 seconds...\n";
+        let (what, trouble) = told(Preset::Aider, UP, retries, "");
+        assert_eq!(trouble, Some(Kind::Outage), "{what}");
+        let (what, trouble) = told(Preset::Claude, UP, "", "");
+        assert_eq!(trouble, Some(Kind::Hung));
+        assert!(what.starts_with("out of time: "), "{what}");
+    }
+
+    #[test]
+    fn a_program_that_ends_itself_says_why_or_not() {
+        let failed = Ending::Exited { code: 3 };
+        let (what, trouble) = told(Preset::Codex, failed.clone(), "", "starting\nerror: unexpected argument '--x'\n");
+        assert_eq!(trouble, Some(Kind::Crashed));
+        assert!(what.ends_with("and said: error: unexpected argument '--x'"), "{what}");
+        let (what, _) = told(Preset::Codex, failed, "", "");
+        assert!(what.ends_with("without a word"), "{what}");
+    }
+
+    #[test]
+    fn an_exit_with_0_is_a_failure_where_an_error_was_told_and_nothing_where_words_were_said() {
+        let well = Ending::Exited { code: 0 };
+        let empty =
+            r#"{"type":"error","severity":"error","message":"The model returned an empty response with no text"}"#;
+        assert_eq!(told(Preset::Gemini, well.clone(), empty, "").1, Some(Kind::Empty));
+        assert_eq!(told(Preset::Codex, well.clone(), "", "").1, Some(Kind::Empty));
+        let said = r#"{"type":"item.completed","item":{"type":"agent_message","text":"I have no idea."}}"#;
+        assert_eq!(told(Preset::Codex, well, said, "").0, "no change");
     }
 }

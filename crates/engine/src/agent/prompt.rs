@@ -42,8 +42,8 @@ pub(crate) fn prompt(brief: &Brief) -> String {
             ideas.iter().for_each(|idea| text += &format!("- {}: {}\n", idea.experiment, idea.description));
         }
     }
-    text + "\nMake the edit now. Then end with one line that says what you changed and why it should help; it is the \
-            title of the experiment.\n"
+    text + "\nMake the edit now. Then answer with a single line: what you changed and why it should help. It is the title of \
+            the experiment.\n"
 }
 
 fn tried(past: &Past) -> String {

@@ -22,8 +22,11 @@ pub(super) fn command(call: &Call<'_>) -> String {
     );
     let model = call.model().map(|model| format!("model={}", text(model)));
     let mut words = vec!["codex", "exec", "--json", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config"];
-    // Its own sandbox cannot be made inside ours.
-    words.push("--dangerously-bypass-approvals-and-sandbox");
+    // Its own sandbox cannot be made inside ours; where there is none of ours it is better than nothing.
+    match call.is_kept_in {
+        true => words.push("--dangerously-bypass-approvals-and-sandbox"),
+        false => words.extend(["-s", "workspace-write"]),
+    }
     words.extend(["-c", "model_provider=overnight", "-c", &provider]);
     words.extend(model.iter().flat_map(|model| ["-c", model.as_str()]));
     // Where it is told no folder it looks for one that does not exist yet.

@@ -41,6 +41,8 @@ pub(crate) struct Call<'a> {
     pub(crate) surface: &'a [String],
     /// The variables that are passed on to it.
     pub(crate) environment: &'a [(String, String)],
+    /// Whether there is a sandbox around it.
+    pub(crate) is_kept_in: bool,
 }
 
 impl Call<'_> {
@@ -88,7 +90,7 @@ pub(crate) fn command(call: &Call<'_>) -> String {
 
 /// The command that an agent would be started with, for people to read.
 pub fn described(coding: &Coding, surface: &[String], environment: &[(String, String)]) -> String {
-    command(&Call { coding, surface, environment })
+    command(&Call { coding, surface, environment, is_kept_in: true })
 }
 
 /// Learns from one event of an agent's stream.

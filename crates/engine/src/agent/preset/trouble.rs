@@ -3,7 +3,7 @@
 use overnight_model::event::Trouble;
 
 /// Words by which an error is known. They are looked for in what agents say of errors, never in what a model says.
-const WORDS: [(&[&str], Trouble); 6] = [
+const WORDS: [(&[&str], Trouble); 7] = [
     (
         &["context_length_exceeded", "context length", "context window", "prompt is too long", "contextwindowexceeded"],
         Trouble::ContextOverflow,
@@ -41,6 +41,7 @@ const WORDS: [(&[&str], Trouble); 6] = [
         &["404", "model_not_found", "issue with the selected model", "notfounderror", "unknown model"],
         Trouble::UnknownModel,
     ),
+    (&["empty response"], Trouble::Empty),
     (&["content_filter", "content filter", "usage policy", "refusal"], Trouble::Refusal),
     (
         &[
