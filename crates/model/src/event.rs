@@ -1,5 +1,9 @@
 //! Everything that can happen to a study: one closed list, the same in the ledger, in the fold and in the views.
 
+mod trouble;
+
+pub use trouble::Trouble;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ending::Ending;
@@ -244,6 +248,9 @@ pub struct RunFacts {
     /// The tier that this run had.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sandbox: String,
+    /// The agent's program with its version, where it is one that is known by name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
 }
 
 /// How much a run is meant to do.
@@ -292,6 +299,9 @@ pub enum AttemptFailure {
     NoChange,
     Error {
         what: String,
+        /// What kind of error, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trouble: Option<Trouble>,
     },
     /// It broke a rule: this one counts, and nothing of it is run.
     Policy {

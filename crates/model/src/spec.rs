@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+mod coding;
 mod holdout;
 mod judge;
 mod sandbox;
 
+pub use coding::{Coding, Preset};
 pub use holdout::Holdout;
 pub use judge::{JudgeSpec, Mode, StepGain};
 pub use sandbox::{Devices, Layer, Network, SandboxSpec, Tier};
@@ -272,6 +274,7 @@ pub struct AgentSpec {
 pub enum AgentKind {
     Tuner,
     Command(String),
+    Coding(Coding),
 }
 
 impl AgentKind {
@@ -279,6 +282,7 @@ impl AgentKind {
         match self {
             AgentKind::Tuner => "tuner",
             AgentKind::Command(_) => "command",
+            AgentKind::Coding(coding) => coding.preset.name(),
         }
     }
 }

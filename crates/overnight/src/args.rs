@@ -273,6 +273,9 @@ pub(crate) struct Check {
     /// Show what the tuner finds to change, within which ranges, and what it leaves alone; runs nothing
     #[arg(long, conflicts_with_all = ["machine", "trials", "sandbox"])]
     pub(crate) tuner: bool,
+    /// List the coding agents that are here and what each would run; with NAME, show one proposal of it
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["machine", "trials", "tuner"])]
+    pub(crate) agent: Option<String>,
     /// Try this tier (standard, landlock or none) instead of the strongest
     #[arg(long, value_name = "TIER", value_parser = tier)]
     pub(crate) sandbox: Option<Tier>,

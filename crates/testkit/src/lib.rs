@@ -1,4 +1,5 @@
 //! What tests of `overnight` share: hermetic repositories, and the seeded simulator.
 
+pub mod provider;
 pub mod repo;
 pub mod sim;

@@ -54,7 +54,7 @@ impl Ours {
         };
         let (version, boot, containment, sandbox) = Default::default();
         let scope = Scope::Loop { experiments: None };
-        let run = RunFacts { run: 1, scope, slots, version, pid: 1, boot, containment, sandbox };
+        let run = RunFacts { run: 1, scope, slots, version, pid: 1, boot, containment, sandbox, agent: String::new() };
         let mut ours = Ours {
             study: Study::new(spec, State::default()),
             now: 0,

@@ -27,8 +27,8 @@ const PROGRAM_LIMIT: u64 = 256 * 1024;
 pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Contents) -> Result<Answer, Trouble> {
     let spec = &room.shop.spec;
     let AgentKind::Command(command) = &spec.agent.kind else {
-        let what = "the agent is not a command".to_owned();
-        return Ok(Answer::Failed { failure: AttemptFailure::Error { what }, output: None });
+        let failure = AttemptFailure::error("the agent is not a command");
+        return Ok(Answer::Failed { failure, output: None });
     };
     desk.fresh(room, contents)?;
     brief.program = read_program(&room.shop.triplet_dir.join(&spec.program));
@@ -49,7 +49,7 @@ pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Co
     let output = Some(capture.finish());
     let failed = |failure, output| Ok(Answer::Failed { failure, output });
     if !ending.succeeded() {
-        return failed(AttemptFailure::Error { what: format!("the agent ended: {ending}") }, output);
+        return failed(AttemptFailure::error(format!("the agent ended: {ending}")), output);
     }
     let edited = match take_back(desk, room, &left, contents)? {
         Ok(edited) => edited,
@@ -60,7 +60,12 @@ pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Co
 }
 
 /// Takes the surface and nothing else; an edit of anything locked is refused by name.
-fn take_back(desk: &Place, room: &Room, left: &Left, contents: &Contents) -> Result<Result<Contents, String>, Trouble> {
+pub(super) fn take_back(
+    desk: &Place,
+    room: &Room,
+    left: &Left,
+    contents: &Contents,
+) -> Result<Result<Contents, String>, Trouble> {
     let fault = |what: String| Trouble::Loss(Loss::Fault { what });
     let failed = |error: GitError| fault(describe(&error));
     let paths: Vec<String> = contents.0.iter().map(|(path, _)| path.clone()).collect();
@@ -116,7 +121,7 @@ fn hypothesis(left: &Left, said: &Captured) -> String {
     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("").to_owned()
 }
 
-fn read_program(path: &Path) -> Option<String> {
+pub(super) fn read_program(path: &Path) -> Option<String> {
     // The person's own file: a link is as good as any.
     let mut bytes = Vec::new();
     std::fs::File::open(path).ok()?.take(PROGRAM_LIMIT).read_to_end(&mut bytes).ok()?;

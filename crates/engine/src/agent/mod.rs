@@ -1,6 +1,9 @@
 //! Whoever makes proposals: an agent gets a brief and a private copy, and gives back the surface and one line.
 
+pub(crate) mod coding;
 pub(crate) mod command;
+pub mod preset;
+mod prompt;
 
 use overnight_model::Millis;
 use overnight_model::event::AttemptFailure;

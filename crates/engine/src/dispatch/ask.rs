@@ -15,7 +15,7 @@ impl<M: Machine> Dispatch<M> {
         let contents = self.contents_of(champion)?;
         match &self.study.spec().agent.kind {
             AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, &contents, arrived)?)),
-            AgentKind::Command(_) => {
+            AgentKind::Command(_) | AgentKind::Coding(_) => {
                 let tuning = self.tuning(&contents)?;
                 let brief = self.brief(experiment, tuning);
                 self.machine.act(Action::Ask { experiment, brief, contents })?;

@@ -1,6 +1,6 @@
 //! Who makes proposals, and by which instructions.
 
-use overnight_model::spec::{AgentKind, AgentSpec, Network};
+use overnight_model::spec::{AgentKind, AgentSpec, Coding, Network, Preset};
 use overnight_model::units::Millis;
 use toml::de::DeValue;
 
@@ -17,8 +17,10 @@ const DEFAULT_AHEAD: u64 = 1;
 /// More would be answers to questions of long ago.
 const MOST_AHEAD: u64 = 64;
 
-/// Agents by the name of their program, for the day they work.
-const LATER_AGENTS: [&str; 8] = ["claude", "codex", "gemini", "opencode", "aider", "pi", "mini-swe-agent", "api"];
+/// Agents by their name, for the day they work.
+const LATER_AGENTS: [&str; 1] = ["api"];
+/// What only coding agents have.
+const OF_CODING_AGENTS: [&str; 3] = ["model", "args", "tools"];
 
 pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<AgentSpec> {
     let tuner = AgentSpec {
@@ -36,6 +38,14 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
     let ahead = problems.count(&section, "ahead", 0..=MOST_AHEAD).unwrap_or(DEFAULT_AHEAD) as u32;
     let command = problems.string(&section, "command");
     let name = name(problems, &section)?;
+    let preset = Preset::from_name(&name);
+    for key in OF_CODING_AGENTS.into_iter().filter(|key| preset.is_none() && section.get(key).is_some()) {
+        let hint = match name.as_str() {
+            "command" => "write it into `agent.command`",
+            _ => "name a coding agent: `use = \"claude\"`, or remove the key",
+        };
+        problems.add(section.key_span(key), format!("`agent.{key}` is only for coding agents"), hint);
+    }
     let kind = match (name.as_str(), command) {
         ("command", Some(command)) => AgentKind::Command(command),
         ("command", None) => {
@@ -49,9 +59,37 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
             problems.add(section.key_span("command"), "`agent.command` is only for `use = \"command\"`", hint);
             return None;
         }
-        (_, None) => AgentKind::Tuner,
+        (_, None) => match preset {
+            Some(preset) => AgentKind::Coding(coding(problems, &section, preset)?),
+            None => AgentKind::Tuner,
+        },
     };
     Some(AgentSpec { kind, timeout, network, ahead })
+}
+
+fn coding(problems: &mut Collector<'_>, section: &Section<'_>, preset: Preset) -> Option<Coding> {
+    let model = problems.string(section, "model");
+    let args = strings(problems, section, "args")?;
+    let tools = strings(problems, section, "tools")?;
+    if !tools.is_empty() && !preset.has_tools() {
+        let what = format!("the tools of `{}` cannot be chosen", preset.name());
+        problems.add(section.key_span("tools"), what, "remove the key");
+    }
+    Some(Coding { preset, model, args, tools })
+}
+
+/// A list of strings; empty where there is none.
+fn strings(problems: &mut Collector<'_>, section: &Section<'_>, key: &str) -> Option<Vec<String>> {
+    let Some(item) = section.get(key) else { return Some(Vec::new()) };
+    let texts = match item.get_ref() {
+        DeValue::Array(items) => items.iter().map(|item| item.get_ref().as_str().map(ToOwned::to_owned)).collect(),
+        _ => None,
+    };
+    if texts.is_none() {
+        let hint = format!("write `{key} = [\"…\"]`");
+        problems.wrong_type(&section.path(key), item, "a list of strings", &hint);
+    }
+    texts
 }
 
 /// Where the instructions are; a path that is written down must exist.
@@ -95,12 +133,15 @@ fn name(problems: &mut Collector<'_>, section: &Section<'_>) -> Option<String> {
     };
     match name {
         "tuner" | "command" => return Some(name.to_owned()),
+        "mini-swe-agent" => return Some(Preset::Mini.name().to_owned()),
+        name if Preset::from_name(name).is_some() => return Some(name.to_owned()),
         name if LATER_AGENTS.contains(&name) => {
             let hint = "meanwhile `use = \"command\"` with `command = \"…\"` starts any program";
             problems.add(one.span(), format!("agent `{name}` is not yet supported"), hint);
         }
         name => {
-            let hint = match nearest(name, LATER_AGENTS.into_iter().chain(["tuner", "command"])) {
+            let known = Preset::ALL.into_iter().map(Preset::name).chain(["tuner", "command"]);
+            let hint = match nearest(name, known) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => "use \"tuner\", or \"command\" with `command = \"…\"`".to_owned(),
             };

@@ -37,6 +37,11 @@ pub fn allowed_environment() -> Vec<(String, String)> {
     allowed
 }
 
+/// Those of the named variables that are set: what an agent needs to reach its provider, its key among them.
+pub fn named_environment(names: &[&str]) -> Vec<(String, String)> {
+    text_variables().filter(|(name, _)| names.contains(&name.as_str())).collect()
+}
+
 /// The person's home folder, where the environment names one.
 pub fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())

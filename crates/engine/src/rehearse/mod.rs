@@ -6,6 +6,7 @@ mod folder;
 mod sides;
 mod tonight;
 
+pub use crate::worker::Dry;
 pub use sides::{Revision, fresh_seed};
 
 use std::sync::Arc;
@@ -236,6 +237,16 @@ impl Bench {
             self.again_after_sleep(|spot, room| worker::run_guard(&mut spot.place, room, command, contents))?;
         let (output, hint) = text_and_hint(output);
         Ok(Guarded { ending, usage, output, hint })
+    }
+
+    /// One answer of the agent on these contents, and what it printed.
+    pub fn propose(&mut self, contents: &Contents) -> Result<(Dry, String), RehearseError> {
+        let mut desk = self.room.shop.desk();
+        self.again_after_sleep(|_, room| {
+            let answer = worker::propose(&mut desk, room, contents);
+            desk.tidy(room);
+            answer
+        })
     }
 
     fn again_after_sleep<T>(

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use overnight_model::spec::{self, AgentKind, Spec};
 
 use super::inputs::{Watched, fingerprint};
+use crate::agent::preset;
 use crate::process::{Limits, Network};
 
 /// Threads count too. A training run with many loaders stays far below.
@@ -57,11 +58,20 @@ pub fn fingerprint_inputs(spec: &Spec, triplet_dir: &Path, home: Option<&Path>) 
     fingerprint(&watched.collect::<Vec<_>>())
 }
 
-/// Files that the agent's command names: its own program, as it is now, wherever it lies. Neither the surface nor what
+/// Files that the agent's command names, or the package of a coding agent: its own program, as it is now, wherever it lies. Neither the surface nor what
 /// is held out is among them.
 pub fn agent_programs(spec: &Spec, triplet_dir: &Path, checkout: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let AgentKind::Command(command) = &spec.agent.kind else { return Vec::new() };
     let home = home.unwrap_or(Path::new("/"));
+    let command = match &spec.agent.kind {
+        AgentKind::Tuner => return Vec::new(),
+        AgentKind::Coding(coding) => {
+            let found = preset::find(coding.preset, &crate::load::allowed_environment());
+            let mut folders = found.map(|found| preset::folders(&found.program)).unwrap_or_default();
+            folders.retain(|path| !super::is_secret(path, home));
+            return folders;
+        }
+        AgentKind::Command(command) => command,
+    };
     let words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'', ';', '&', '|', '(', ')']));
     let is_surface = |path: &Path| spec.surface.paths().any(|file| checkout.join(file) == path);
     let held_out = held_out(spec, triplet_dir, home);

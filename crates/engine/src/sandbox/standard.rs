@@ -121,7 +121,13 @@ impl Standard {
             executables: wanted.executables.clone(),
             agent_programs: agent_programs(wanted.spec, wanted.triplet_dir, wanted.checkout, wanted.home)
                 .into_iter()
-                .filter_map(|at| Some(Mount::File { path: fs::canonicalize(&at).ok()?, at }))
+                .filter_map(|at| {
+                    let path = fs::canonicalize(&at).ok()?;
+                    Some(match path.is_dir() {
+                        true => Mount::Private { lowers: vec![path], at },
+                        false => Mount::File { path, at },
+                    })
+                })
                 .collect(),
             held_out: held_out(spec, wanted.triplet_dir, wanted.home.unwrap_or(Path::new("/")))
                 .iter()

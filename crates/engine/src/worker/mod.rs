@@ -4,6 +4,7 @@ mod artifacts;
 mod capture;
 mod complaint;
 mod constant;
+mod desk;
 mod hint;
 mod holdout;
 mod kept;
@@ -12,6 +13,8 @@ mod score;
 mod trial;
 
 pub(crate) use capture::Capture;
+pub use desk::Dry;
+pub(crate) use desk::propose;
 pub(crate) use holdout::run as run_holdout;
 pub(crate) use kept::Kept;
 pub use place::{DISK_FLOOR, Room, free_bytes};
@@ -28,6 +31,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use overnight_model::event::{AttemptFailure, Loss};
 use overnight_model::proposal::Contents;
+use overnight_model::spec::AgentKind;
 use overnight_model::{CommitId, ExperimentId, Slot, Spec, Timestamp};
 
 use crate::agent;
@@ -268,7 +272,12 @@ impl Machine for Local {
             }
             Action::Ask { experiment, brief, contents } => {
                 self.at_desk(experiment, move |desk, room| {
-                    let outcome = agent::command::ask(&mut desk.place, room, brief, &contents);
+                    let outcome = match &room.shop.spec.agent.kind {
+                        AgentKind::Coding(coding) => {
+                            agent::coding::ask(coding, &mut desk.place, room, brief, &contents)
+                        }
+                        _ => agent::command::ask(&mut desk.place, room, brief, &contents),
+                    };
                     settle(outcome, |outcome| match outcome {
                         Ok(agent::Answer::Proposal { contents, description, took, output }) => {
                             let edits = Vec::new();
@@ -278,7 +287,7 @@ impl Machine for Local {
                             Arrival::AttemptFailed { experiment, failure, output }
                         }
                         Err(Loss::Fault { what }) => {
-                            let failure = AttemptFailure::Error { what };
+                            let failure = AttemptFailure::error(what);
                             Arrival::AttemptFailed { experiment, failure, output: None }
                         }
                         Err(Loss::Interrupted | Loss::Suspended) => Arrival::AttemptLost { experiment },

@@ -246,6 +246,16 @@ impl Place {
         self.dir.join("home")
     }
 
+    /// A home for one who must not have the person's: in a sandbox every command has its own, elsewhere it is told.
+    pub(crate) fn own_home(&self, room: &Room) -> Result<Option<(String, String)>, Trouble> {
+        if room.shop.sandbox.standard().is_some() || room.shop.sandbox.fences().is_some() {
+            return Ok(None);
+        }
+        let fault = |error: GitError| Trouble::Loss(Loss::Fault { what: describe(&error) });
+        workspace::empty(&self.home()).map_err(fault)?;
+        Ok(Some(("HOME".to_owned(), self.home().to_string_lossy().into_owned())))
+    }
+
     /// Where what a command writes is kept, if not in memory.
     fn layer(&self) -> PathBuf {
         self.dir.join("layer")

@@ -81,6 +81,7 @@ fn run() -> RunFacts {
         boot: "b".into(),
         containment: "c".into(),
         sandbox: String::new(),
+        agent: String::new(),
     }
 }
 

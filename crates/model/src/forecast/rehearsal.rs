@@ -67,7 +67,8 @@ impl Rehearsal {
         };
         let (version, boot, containment, sandbox) = Default::default();
         let scope = Scope::Loop { experiments: None };
-        let run = RunFacts { run: 1, scope, slots: 1, version, pid: 1, boot, containment, sandbox };
+        let run =
+            RunFacts { run: 1, scope, slots: 1, version, pid: 1, boot, containment, sandbox, agent: String::new() };
         let levels = HashMap::from([(ExperimentId::BASELINE, LEVEL)]);
         let study = Study::new(spec, State::default());
         let mut rehearsal = Rehearsal { study, now: 0, noise, levels, asked: None };

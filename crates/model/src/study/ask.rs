@@ -4,10 +4,11 @@ use super::{Experiment, Step, Study};
 use crate::event::Scope;
 use crate::id::ExperimentId;
 use crate::spec::AgentKind;
+use crate::units::Timestamp;
 
 impl Study {
     /// A question to the agent, for a slot that is free or for the next one that will be.
-    pub(super) fn next_question(&self, slot_is_free: bool) -> Option<Step> {
+    pub(super) fn next_question(&self, slot_is_free: bool, now: Timestamp) -> Option<Step> {
         let run = self.state.run.as_ref()?;
         if run.facts.scope == Scope::One || !self.state.calibrated() {
             return None;
@@ -23,6 +24,9 @@ impl Study {
         }
         if let Some(again) = self.state.judging.again.front().filter(|_| slot_is_free) {
             return Some(Step::Again(again.clone()));
+        }
+        if self.state.waits_until().is_some_and(|until| now < until) {
+            return None;
         }
         let experiment = unasked.map_or(ExperimentId(self.state.next_experiment), |open| open.id);
         let parent = self.state.champion()?.commit.clone()?;
@@ -49,11 +53,11 @@ impl Study {
         // The tuner answers at once; asked ahead, it would only know less.
         let ahead = match self.spec.agent.kind {
             AgentKind::Tuner => 0,
-            AgentKind::Command(_) => u64::from(self.spec.agent.ahead),
+            AgentKind::Command(_) | AgentKind::Coding(_) => u64::from(self.spec.agent.ahead),
         };
         let waiting = self.candidates().filter(|open| open.in_flight == 0 && !open.is_unasked()).count() as u64;
         // One that fails is not asked over and over while a trial runs: ten in a row would end the run.
-        let fails = self.state.run.as_ref().is_some_and(|run| run.failed_in_a_row > 0);
+        let fails = self.state.run.as_ref().is_some_and(|run| run.failed_in_a_row > 0 || run.waiting.is_some());
         // Where something is about to be kept, the answer would be about yesterday's champion.
         let champion_may_move = self.candidates().any(|open| !open.trials.is_empty());
         let patience = self.patience_left().is_none_or(|left| taken < left);

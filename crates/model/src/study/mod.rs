@@ -15,6 +15,7 @@ mod ruling;
 mod state;
 mod step;
 mod tuning;
+mod waiting;
 mod watching;
 
 pub use experiment::{Experiment, Trial};

@@ -200,7 +200,7 @@ pub(super) fn judged(experiment: &Experiment, verdict: Verdict, reason: Reason, 
 fn failed_attempt(failure: &AttemptFailure) -> (Verdict, Reason) {
     match failure.clone() {
         AttemptFailure::NoChange => (Verdict::NoChange, Reason::SameAsChampion { in_form: false }),
-        AttemptFailure::Error { what } | AttemptFailure::Exhausted { what } => {
+        AttemptFailure::Error { what, .. } | AttemptFailure::Exhausted { what } => {
             (Verdict::AgentError, Reason::Agent { what })
         }
         AttemptFailure::Policy { what } => (Verdict::Policy, Reason::Policy { what }),

@@ -7,7 +7,8 @@ use super::guards::{GuardRun, GuardTally, Guarding};
 use super::judging::Judging;
 use super::row::{Running, SegmentRow};
 use super::tuning::Tuning;
-use crate::event::{Event, Judged, Loss, Proposed, Purpose, RunFacts, SegmentFacts, StopReason, What};
+use super::waiting::Waiting;
+use crate::event::{AttemptFailure, Event, Judged, Loss, Proposed, Purpose, RunFacts, SegmentFacts, StopReason, What};
 use crate::id::{CommitId, ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
 use crate::judge::Noise;
 use crate::measure::Measurement;
@@ -81,6 +82,7 @@ pub struct Run {
     pub trials: u64,
     pub first_experiment: u64,
     pub(super) failed_in_a_row: u32,
+    pub(super) waiting: Option<Waiting>,
     pub(super) last_failure: String,
     pub(super) exhausted: Option<String>,
     pub(super) engine_errors_in_a_row: u32,
@@ -142,11 +144,17 @@ impl State {
                 self.saw(*experiment);
             }
             What::AttemptLost { experiment } => self.with_open(*experiment, |open| open.asked = false),
-            What::AttemptFailed { experiment, failure, .. } => self.with_open(*experiment, |open| {
-                open.asked = false;
-                open.failure = Some(failure.clone());
-            }),
-            What::Proposed(proposed) => self.propose(proposed, at),
+            What::AttemptFailed { experiment, failure, .. } => {
+                self.answered(Some(failure), at);
+                self.with_open(*experiment, |open| {
+                    open.asked = false;
+                    open.failure = Some(failure.clone());
+                });
+            }
+            What::Proposed(proposed) => {
+                self.answered(None, at);
+                self.propose(proposed, at);
+            }
             What::TrialStarted { trial, experiment, purpose, seed, slot, aid } => {
                 let running = Running { trial: *trial, experiment: *experiment, purpose: *purpose, started_at: at };
                 self.running.insert(*trial, (running, (*slot, *seed)));
@@ -458,6 +466,7 @@ impl State {
             trials: 0,
             first_experiment: self.next_experiment,
             failed_in_a_row: 0,
+            waiting: None,
             last_failure: String::new(),
             exhausted: None,
             engine_errors_in_a_row: 0,
@@ -510,6 +519,12 @@ impl State {
         if self.carried() != Some(*id) {
             self.count(*verdict, reason, at);
         }
+        // That a provider is down is no fault of an agent, and no reason to end a night: it is waited for.
+        if experiment.failure.as_ref().and_then(AttemptFailure::trouble).is_some_and(|trouble| trouble.is_providers())
+            && let Some(run) = &mut self.run
+        {
+            run.failed_in_a_row = run.failed_in_a_row.saturating_sub(1);
+        }
         if let Some(run) = &mut self.run {
             let gave_a_number = experiment.trials.iter().any(|trial| trial.measurement.metric.is_some());
             match verdict.group() {
@@ -530,7 +545,7 @@ impl State {
         {
             self.scattered.get_or_insert(repeats);
         }
-        if let Some(crate::event::AttemptFailure::Exhausted { what }) = &experiment.failure
+        if let Some(AttemptFailure::Exhausted { what }) = &experiment.failure
             && let Some(run) = &mut self.run
         {
             run.exhausted = Some(what.clone());

@@ -105,7 +105,7 @@ impl Study {
         if !ends && run.closing && self.spec.limits.night.wall.is_some() {
             return self.idle().then_some(Step::Stop(StopReason::NightWall));
         }
-        if let Some(step) = self.next_work(begins, enough.is_none()) {
+        if let Some(step) = self.next_work(begins, enough.is_none(), now) {
             return Some(step);
         }
         match enough {
@@ -133,6 +133,7 @@ impl Study {
             total.wall.map(|wall| after(run.started_at, Millis(wall.0.saturating_sub(self.state.past_wall.0)))),
             patience(run.since_keep, no_gain_for),
             patience(self.state.total_since_keep, total.no_gain_for),
+            self.state.waits_until(),
         ]
         .into_iter()
         .flatten()
@@ -150,13 +151,13 @@ impl Study {
     }
 
     /// A trial or a guard where there is a free slot for it, or a question.
-    fn next_work(&self, begins: bool, asks: bool) -> Option<Step> {
+    fn next_work(&self, begins: bool, asks: bool, now: Timestamp) -> Option<Step> {
         let slot = self.free_slot();
         if self.is_in_doubt() {
             return self.check(slot?);
         }
         let evaluation = slot.and_then(|slot| self.next_evaluation(slot, begins));
-        evaluation.or_else(|| if asks { self.next_question(slot.is_some()) } else { None })
+        evaluation.or_else(|| if asks { self.next_question(slot.is_some(), now) } else { None })
     }
 
     fn next_evaluation(&self, slot: Slot, begins: bool) -> Option<Step> {

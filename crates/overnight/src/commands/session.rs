@@ -15,9 +15,9 @@ use overnight_engine::workspace::{GitError, Names};
 use overnight_engine::{clock, process};
 use overnight_model::event::{Proposed, RunFacts, Scope, StopReason, What};
 use overnight_model::proposal::Contents;
-use overnight_model::spec::Tier;
+use overnight_model::spec::{AgentKind, Tier};
 use overnight_model::study::Summary;
-use overnight_model::{Event, Millis, State};
+use overnight_model::{Event, Millis, State, Verdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -83,19 +83,6 @@ impl Session {
         let Opened { study, ledger, user, store, lock, baseline, mut opening, contents, found, inputs, .. } = opened;
         let spec = study.spec().clone();
         let run = study.state().run.as_ref().map_or(1, |run| run.facts.run + 1);
-        opening.push(What::RunStarted(RunFacts {
-            run,
-            scope,
-            slots,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            boot: clock::boot_id(),
-            containment: match keeper.containment() {
-                process::Containment::PidNamespace => "pid namespace".to_owned(),
-                process::Containment::Subreaper => "subreaper".to_owned(),
-            },
-            sandbox: found.tier.name().to_owned(),
-        }));
         let names = Names::of(&user.files(baseline).map_err(Fault::from)?);
         let environment = allowed_environment();
         let home = overnight_engine::load::home();
@@ -119,7 +106,6 @@ impl Session {
         );
         let say = |text: &str| live.say(&crate::ui::printable(text));
         let walls = Sandbox::set_up(&found, &wanted, (&user, baseline), &keeper, &surface, &say)?;
-        live.say(&term::header_line(&spec.metric.name));
         let scorer = spec.evaluate.score.as_ref().map_or(Millis(0), |score| score.kill);
         let kill = Millis(spec.evaluate.kill.0 + scorer.0);
         let shop = Shop {
@@ -134,6 +120,26 @@ impl Session {
             inputs,
             names: Arc::new(names),
         };
+        // Before anything is recorded or spent; a person's own proposal needs nobody.
+        let agent = match scope {
+            Scope::Loop { .. } => greet(&shop, &surface, &live)?,
+            Scope::One => String::new(),
+        };
+        live.say(&term::header_line(&shop.spec.metric.name));
+        opening.push(What::RunStarted(RunFacts {
+            run,
+            scope,
+            slots,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            boot: clock::boot_id(),
+            containment: match shop.keeper.containment() {
+                process::Containment::PidNamespace => "pid namespace".to_owned(),
+                process::Containment::Subreaper => "subreaper".to_owned(),
+            },
+            sandbox: found.tier.name().to_owned(),
+            agent,
+        }));
         let machine = Local::new(shop, store);
         watch_signals(machine.inbox(), live.clone(), kill)?;
         let mut dispatch = Dispatch::new(study, ledger, machine)?;
@@ -160,6 +166,27 @@ impl Session {
     }
 }
 
+/// A coding agent with its version, once it has said it inside its sandbox; empty for any other agent.
+fn greet(shop: &Shop, surface: &Contents, live: &Live) -> Outcome<String> {
+    let AgentKind::Coding(coding) = &shop.spec.agent.kind else { return Ok(String::new()) };
+    let name = coding.preset.name();
+    live.now(&format!("{name} is started for the first time"));
+    match shop.greet(surface) {
+        Ok(version) => {
+            let agent = format!("{name} {}", version.unwrap_or_default());
+            live.say(&crate::ui::printable(&format!("agent      {agent}")));
+            Ok(agent)
+        }
+        Err(what) => {
+            let error = CliError::usage(format!("`{name}` does not run inside its sandbox: {what}"));
+            let install = coding.preset.install();
+            Err(error.hint(format!(
+                "install it where commands can see it ({install}), then: overnight check --agent {name}"
+            )))
+        }
+    }
+}
+
 /// The exit code of a run that ended by itself.
 pub(crate) fn exit_of(reason: &StopReason) -> Exit {
     match reason {
@@ -183,8 +210,18 @@ pub(crate) fn exit_of(reason: &StopReason) -> Exit {
 fn show(live: &Live, event: &Event, state: &State) {
     match &event.what {
         What::Judged(judged) => {
-            if let Some(row) = state.row(judged.experiment) {
-                live.say(&term::row_line(&row));
+            let row = state.row(judged.experiment);
+            if let Some(row) = &row {
+                live.say(&term::row_line(row));
+            }
+            if let Some(until) = state.waits_until().filter(|_| judged.verdict == Verdict::AgentError)
+                && let Some(row) = row
+            {
+                live.say(&crate::ui::printable(&format!(
+                    "waiting for {} until {}",
+                    row.agent,
+                    term::local_time(until)
+                )));
             }
         }
         What::Retracted(retracted) => {

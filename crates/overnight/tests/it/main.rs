@@ -10,6 +10,7 @@ mod attacks;
 mod audit;
 mod bare;
 mod check;
+mod coding;
 mod compare;
 mod contract;
 mod demo;

@@ -358,7 +358,17 @@ impl Simulation {
         self.world.borrow_mut().say(|| format!("-- engine {} with {scope:?}", self.lives));
         let (version, boot) = ("0".to_owned(), "simulated".to_owned());
         let (containment, sandbox) = ("none".to_owned(), "none".to_owned());
-        let facts = RunFacts { run, scope, slots: setup.slots, version, pid: 1, boot, containment, sandbox };
+        let facts = RunFacts {
+            run,
+            scope,
+            slots: setup.slots,
+            version,
+            pid: 1,
+            boot,
+            containment,
+            sandbox,
+            agent: String::new(),
+        };
         opening.push(What::RunStarted(facts));
         let world = self.world.clone();
         let outcome = catch_unwind(AssertUnwindSafe(|| {

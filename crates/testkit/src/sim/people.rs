@@ -29,7 +29,7 @@ pub fn propose(setup: &Setup, experiment: ExperimentId, champion: &Contents, pas
     };
     let dice = random.below(100);
     if setup.faults.bad_agent {
-        let failed = |what: &str| Answer::Failed(AttemptFailure::Error { what: what.to_owned() });
+        let failed = |what: &str| Answer::Failed(AttemptFailure::error(what));
         match dice {
             0..2 => return failed("exit code 1"),
             2..3 => return failed("killed at its limit of 10m"),

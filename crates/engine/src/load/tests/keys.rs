@@ -113,7 +113,7 @@ smoke = "true"
 [cases]
 file = "cases.jsonl"
 [agent]
-model = "large"
+repairs = 1
 [limits]
 cost_usd = 5
 "#,
@@ -139,12 +139,12 @@ error: `[cases]` is not yet supported
    |  ^^^^^
    = hint: let `evaluate.run` go through all cases and print their mean
 
-error: `agent.model` is not yet supported
+error: `agent.repairs` is not yet supported
    --> overnight.toml:11:1
     |
- 11 | model = "large"
-    | ^^^^^
-    = hint: choose the model in `agent.command`
+ 11 | repairs = 1
+    | ^^^^^^^
+    = hint: leave it out
 
 error: `limits.cost_usd` is not yet supported
    --> overnight.toml:13:1

@@ -84,7 +84,7 @@ error: `guard.when` must be "first" or "before_keep"
 }
 
 #[test]
-fn other_agents_are_not_supported_yet() {
+fn agents_over_a_bare_api_are_not_supported_yet() {
     assert_refused(
         r#"
 surface = "train.py"
@@ -93,15 +93,80 @@ metric = { name = "val_bpb", goal = "min" }
 run = "python3 train.py"
 budget = "5m"
 [agent]
-use = "claude"
+use = "api"
 "#,
         r#"
-error: agent `claude` is not yet supported
+error: agent `api` is not yet supported
   --> overnight.toml:7:7
    |
- 7 | use = "claude"
-   |       ^^^^^^^^
+ 7 | use = "api"
+   |       ^^^^^
    = hint: meanwhile `use = "command"` with `command = "…"` starts any program
+"#,
+    );
+}
+
+#[test]
+fn what_only_coding_agents_have_is_refused_elsewhere_and_tools_where_they_cannot_be_chosen() {
+    assert_refused(
+        r#"
+surface = "train.py"
+metric = { name = "val_bpb", goal = "min" }
+[evaluate]
+run = "python3 train.py"
+budget = "5m"
+[agent]
+use = "tuner"
+model = "large"
+"#,
+        r#"
+error: `agent.model` is only for coding agents
+  --> overnight.toml:8:1
+   |
+ 8 | model = "large"
+   | ^^^^^
+   = hint: name a coding agent: `use = "claude"`, or remove the key
+"#,
+    );
+    assert_refused(
+        r#"
+surface = "train.py"
+metric = { name = "val_bpb", goal = "min" }
+[evaluate]
+run = "python3 train.py"
+budget = "5m"
+[agent]
+use = "codex"
+args = "--fast"
+tools = ["shell"]
+"#,
+        r#"
+error: `agent.args` must be a list of strings, found a string
+  --> overnight.toml:8:8
+   |
+ 8 | args = "--fast"
+   |        ^^^^^^^^
+   = hint: write `args = ["…"]`
+"#,
+    );
+    assert_refused(
+        r#"
+surface = "train.py"
+metric = { name = "val_bpb", goal = "min" }
+[evaluate]
+run = "python3 train.py"
+budget = "5m"
+[agent]
+use = "codex"
+tools = ["shell"]
+"#,
+        r#"
+error: the tools of `codex` cannot be chosen
+  --> overnight.toml:8:1
+   |
+ 8 | tools = ["shell"]
+   | ^^^^^
+   = hint: remove the key
 "#,
     );
 }

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn ten_failed_attempts_in_a_row_end_the_run_and_a_counted_one_starts_again() {
     let mut driver = Driver::calibrated(spec(), [1.0; 3]);
-    let nothing = || AttemptFailure::Error { what: "exit code 1".into() };
+    let nothing = || AttemptFailure::error("exit code 1");
     for _ in 0..9 {
         assert_eq!(driver.fails(nothing()).0, Verdict::AgentError);
     }

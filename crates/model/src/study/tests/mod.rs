@@ -11,6 +11,7 @@ mod offers;
 mod rebase;
 mod review;
 mod rules;
+mod waiting;
 
 use std::collections::BTreeMap;
 
@@ -162,7 +163,8 @@ impl Driver {
     fn start(&mut self, scope: Scope, slots: u32) {
         self.run += 1;
         let (version, boot, containment, sandbox) = Default::default();
-        let facts = RunFacts { run: self.run, scope, slots, version, pid: 1, boot, containment, sandbox };
+        let facts =
+            RunFacts { run: self.run, scope, slots, version, pid: 1, boot, containment, sandbox, agent: String::new() };
         self.happen(What::RunStarted(facts));
     }
 

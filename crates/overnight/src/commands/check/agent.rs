@@ -8,6 +8,7 @@ use overnight_engine::load::{self, Site};
 use overnight_engine::sandbox::resolve;
 use overnight_model::spec::AgentKind;
 
+use super::coding;
 use super::report::{Finding, Level};
 use super::study::Sequence;
 
@@ -34,7 +35,17 @@ enum Missing<'a> {
 }
 
 pub(super) fn program(sequence: &mut Sequence, site: &Site) {
-    let AgentKind::Command(command) = &sequence.spec.agent.kind else { return };
+    let command = match &sequence.spec.agent.kind {
+        AgentKind::Tuner => return,
+        AgentKind::Command(command) => command,
+        kind @ AgentKind::Coding(_) => {
+            if let Err(error) = coding::refuse_missing(kind) {
+                let next = error.hint.unwrap_or_default();
+                sequence.add(Finding::new("agent", Level::Fail, error.message).next(next));
+            }
+            return;
+        }
+    };
     let home = load::home();
     let is_there = |path: &str| resolve(path, &site.dir, home.as_deref().unwrap_or(Path::new("/"))).exists();
     let finding = match missing(command, is_there, is_on_path) {

@@ -2,6 +2,7 @@
 
 mod agent;
 mod before;
+mod coding;
 mod end;
 mod fixed;
 mod holdout;
@@ -18,12 +19,16 @@ mod tunable;
 mod tuner;
 mod words;
 
+pub(crate) use coding::refuse_missing;
 pub(crate) use machine::{attack, program};
 
 use crate::args::{Check, Place};
 use crate::error::{Exit, Outcome};
 
 pub(crate) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
+    if let Some(name) = &args.agent {
+        return coding::check(place, args, name);
+    }
     match (args.machine, args.tuner) {
         (true, _) => machine::check(args),
         (false, true) => tuner::check(place, args),

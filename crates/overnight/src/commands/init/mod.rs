@@ -17,9 +17,11 @@ mod write;
 
 use std::path::PathBuf;
 
+use overnight_engine::agent::preset;
 use overnight_engine::load::Site;
 use overnight_engine::source;
 use overnight_model::Goal;
+use overnight_model::spec::Preset;
 
 use crate::args::Place;
 use crate::error::{Exit, Outcome};
@@ -197,6 +199,9 @@ fn next(place: &place::Found, look: &Look, proposal: &Proposal) {
                  coding agent use `overnight try` (`overnight init --agent-doc`)",
         );
     }
+    if let Some(line) = agents() {
+        ui::say(&line);
+    }
     let study = if place.site.study == "main" { String::new() } else { format!(" --study {}", place.site.study) };
     match proposal.missing.is_empty() {
         true if can_tune => ui::say(&format!("next        overnight check{study} · overnight run{study}")),
@@ -206,6 +211,19 @@ fn next(place: &place::Found, look: &Look, proposal: &Proposal) {
             ui::say(&format!("next        {make} and take the # away from `inputs`, then overnight check{study}"));
         }
     }
+}
+
+/// Which coding agents are here; the tuner stays who begins, for it needs nobody's key.
+fn agents() -> Option<String> {
+    let environment = overnight_engine::load::allowed_environment();
+    let here = Preset::ALL.into_iter().filter(|preset| preset::find(*preset, &environment).is_some());
+    let names: Vec<&str> = here.map(Preset::name).collect();
+    let first = names.first()?;
+    let are = if names.len() == 1 { "is" } else { "are" };
+    Some(format!(
+        "agents      {} {are} here: `use = \"{first}\"` under [agent]; try it: overnight check --agent {first}",
+        names.join(", ")
+    ))
 }
 
 fn goal(text: &str) -> Result<Goal, String> {

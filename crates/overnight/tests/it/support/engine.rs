@@ -53,7 +53,13 @@ struct Stream {
 impl Repo {
     /// Starts the binary and comes back at once.
     pub(crate) fn start(&self, args: &[&str]) -> Engine {
+        self.start_with(args, Vec::new())
+    }
+
+    /// The same, with more of an environment.
+    pub(crate) fn start_with(&self, args: &[&str], environment: Vec<(String, String)>) -> Engine {
         let mut command = self.command(args);
+        command.envs(environment);
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (stdout, stderr) = (Stream::new(child.stdout.take().unwrap()), Stream::new(child.stderr.take().unwrap()));

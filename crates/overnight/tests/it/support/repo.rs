@@ -313,6 +313,8 @@ fn masks(root: &Path) -> SettingsBindDropGuard {
         (r"\d+\.\d MB peak", "[MB] peak"),
         (r#""seconds":\d+\.\d+"#, r#""seconds":[S]"#),
         (r"process \d+", "process [PID]"),
+        // What is installed where the tests are run.
+        (r"(?m)^ *agents      .* here: .*\n", ""),
         (r"`kill \d+`", "`kill [PID]`"),
     ] {
         settings.add_filter(pattern, mask);

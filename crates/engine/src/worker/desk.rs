@@ -1,0 +1,85 @@
+//! An agent outside the loop: whether it is there, and one answer that nobody records.
+
+use std::sync::Arc;
+
+use overnight_model::Millis;
+use overnight_model::brief::{Brief, Standing};
+use overnight_model::event::{AttemptFailure, Loss};
+use overnight_model::proposal::Contents;
+use overnight_model::spec::{AgentKind, Spec};
+use overnight_model::{CommitId, ExperimentId};
+
+use super::{Kept, Place, Role, Room, Shop, StopHandle, Trouble, describe};
+use crate::agent::{self, Answer};
+
+/// One answer of an agent.
+pub enum Dry {
+    Proposal { contents: Contents, description: String, took: Millis },
+    Failed(AttemptFailure),
+}
+
+impl Shop {
+    pub(crate) fn desk(&self) -> Place {
+        self.place(Role::Agent, 0)
+    }
+
+    /// The version of a coding agent, as it says it inside its sandbox; `None` for any other agent. An error says why
+    /// it could not be started there.
+    pub fn greet(&self, contents: &Contents) -> Result<Option<String>, String> {
+        let AgentKind::Coding(coding) = &self.spec.agent.kind else { return Ok(None) };
+        let kept = Arc::new(Kept::new(self.dir.join("artifacts")));
+        let room = Room { shop: self.clone(), stops: StopHandle::default(), kept };
+        let mut desk = self.desk();
+        let greeted = agent::coding::greet(coding, &mut desk, &room, contents);
+        desk.tidy(&room);
+        greeted.map(Some).map_err(|trouble| match trouble {
+            Trouble::Loss(Loss::Fault { what }) => what,
+            Trouble::Loss(Loss::Interrupted | Loss::Suspended) => "it was interrupted".to_owned(),
+            Trouble::Fault(fault) => describe(&fault),
+        })
+    }
+}
+
+/// Asks the agent of a room for one proposal on these contents, as if the study had just begun.
+pub(crate) fn propose(desk: &mut Place, room: &Room, contents: &Contents) -> Result<(Dry, String), Trouble> {
+    let brief = first_brief(&room.shop.spec);
+    let answer = match &room.shop.spec.agent.kind {
+        AgentKind::Coding(coding) => agent::coding::ask(coding, desk, room, brief, contents)?,
+        AgentKind::Command(_) | AgentKind::Tuner => agent::command::ask(desk, room, brief, contents)?,
+    };
+    let text = |output: Option<crate::dispatch::Captured>| {
+        output.map(|output| String::from_utf8_lossy(&output.kept).into_owned()).unwrap_or_default()
+    };
+    Ok(match answer {
+        Answer::Proposal { contents: edited, output, .. } if edited == *contents => {
+            (Dry::Failed(AttemptFailure::NoChange), text(output))
+        }
+        Answer::Proposal { contents, description, took, output } => {
+            (Dry::Proposal { contents, description, took }, text(output))
+        }
+        Answer::Failed { failure, output } => (Dry::Failed(failure), text(output)),
+    })
+}
+
+/// What an agent is told before anything was measured.
+fn first_brief(spec: &Spec) -> Brief {
+    let standing = || Standing { experiment: ExperimentId::BASELINE, commit: CommitId(String::new()), metric: None };
+    let folder = &spec.evaluate.folder;
+    Brief {
+        study: spec.study.clone(),
+        experiment: ExperimentId(1),
+        metric: spec.metric.name.clone(),
+        goal: spec.metric.goal,
+        min_gain: spec.metric.min_gain,
+        budget_seconds: spec.evaluate.budget.as_secs(),
+        surface: spec.surface.paths().map(|path| crate::load::within(folder, path)).collect(),
+        program: None,
+        baseline: standing(),
+        champion: standing(),
+        noise_sd: None,
+        recent: Vec::new(),
+        redo: Vec::new(),
+        open: Vec::new(),
+        tuning: None,
+    }
+}

@@ -1,0 +1,104 @@
+//! What was wrong when an agent's turn gave nothing, as far as it can be told.
+
+use serde::{Deserialize, Serialize};
+
+use super::AttemptFailure;
+use crate::units::Timestamp;
+
+/// The kind of a failed attempt. Names are stored; a reader passes over one that it does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Trouble {
+    /// The provider has had enough for now.
+    RateLimit {
+        /// When it may be asked again, where it said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at: Option<Timestamp>,
+    },
+    /// The provider cannot be reached, or fails.
+    Outage,
+    /// The key, or what is left to be spent with it, is not good enough.
+    Denied,
+    /// The provider knows no model of that name (any more).
+    UnknownModel,
+    /// What was to be read is longer than the model can take.
+    ContextOverflow,
+    /// The model would not.
+    Refusal,
+    /// A complete answer with nothing in it.
+    Empty,
+    /// Still at it when its time was up.
+    Hung,
+    /// It ended itself, without a word that is known here.
+    Crashed,
+    #[serde(other)]
+    Other,
+}
+
+impl Trouble {
+    /// Whether the agent may do better when it is asked later, whatever it is asked.
+    pub fn is_providers(&self) -> bool {
+        matches!(self, Trouble::RateLimit { .. } | Trouble::Outage)
+    }
+
+    pub fn retry_at(&self) -> Option<Timestamp> {
+        match self {
+            Trouble::RateLimit { retry_at } => *retry_at,
+            _ => None,
+        }
+    }
+
+    /// What it is, in the words of screens.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Trouble::RateLimit { .. } => "rate limit",
+            Trouble::Outage => "provider outage",
+            Trouble::Denied => "access denied",
+            Trouble::UnknownModel => "unknown model",
+            Trouble::ContextOverflow => "context overflow",
+            Trouble::Refusal => "refusal",
+            Trouble::Empty => "empty answer",
+            Trouble::Hung => "out of time",
+            Trouble::Crashed => "crash",
+            Trouble::Other => "failure",
+        }
+    }
+}
+
+impl AttemptFailure {
+    /// A failure of which no more is known than a sentence.
+    pub fn error(what: impl Into<String>) -> AttemptFailure {
+        AttemptFailure::Error { what: what.into(), trouble: None }
+    }
+
+    pub fn trouble(&self) -> Option<Trouble> {
+        match self {
+            AttemptFailure::Error { trouble, .. } => *trouble,
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_without_a_kind_is_stored_and_read_as_ever() {
+        let error = AttemptFailure::error("exit code 1");
+        let stored = serde_json::to_value(&error).unwrap();
+        assert_eq!(stored, serde_json::json!({ "error": { "what": "exit code 1" } }));
+        assert_eq!(serde_json::from_value::<AttemptFailure>(stored).unwrap(), error);
+    }
+
+    #[test]
+    fn a_kind_of_a_later_version_is_passed_over() {
+        let stored = serde_json::json!({ "error": { "what": "x", "trouble": { "is": "earthquake", "since": 3 } } });
+        let read: AttemptFailure = serde_json::from_value(stored).unwrap();
+        assert_eq!(read.trouble(), Some(Trouble::Other));
+        let limit = Trouble::RateLimit { retry_at: Some(Timestamp(5)) };
+        let stored = serde_json::to_value(limit).unwrap();
+        assert_eq!(stored, serde_json::json!({ "is": "rate_limit", "retry_at": 5 }));
+        assert_eq!(serde_json::from_value::<Trouble>(stored).unwrap(), limit);
+    }
+}
