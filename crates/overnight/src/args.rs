@@ -18,6 +18,7 @@ pub(crate) use crate::commands::init::Init;
 pub(crate) use crate::commands::manual::{Completions, Man};
 pub(crate) use crate::commands::rebase::Rebase;
 pub(crate) use crate::commands::review::Review;
+pub(crate) use crate::commands::say::Say;
 
 const MORE: &str = "\
 Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (tier, lock, dirty tree, moved
@@ -136,6 +137,9 @@ pub(crate) enum Command {
     /// What waits for your word: keep or discard an experiment whose number was not believed
     #[command(hide = true)]
     Review(Review),
+    /// Tell every agent something from the next brief on, also while a run is going on
+    #[command(hide = true)]
+    Say(Say),
     /// Take in the history that another tool kept
     #[command(hide = true)]
     Import(Import),
@@ -273,6 +277,9 @@ pub(crate) struct Check {
     /// Show what the tuner finds to change, within which ranges, and what it leaves alone; runs nothing
     #[arg(long, conflicts_with_all = ["machine", "trials", "sandbox"])]
     pub(crate) tuner: bool,
+    /// Show the brief that the next agent would get; runs nothing
+    #[arg(long, conflicts_with_all = ["machine", "tuner", "trials"])]
+    pub(crate) brief: bool,
     /// Try this tier (standard, landlock or none) instead of the strongest
     #[arg(long, value_name = "TIER", value_parser = tier)]
     pub(crate) sandbox: Option<Tier>,

@@ -17,6 +17,8 @@ use std::fmt;
 ///   summary. `reviewed`, a person's word on a suspect, with the reason `person`.
 /// - 1.3: a proposal may hold `form`, `tokens` and `reseeds`, a segment `form` and `tokens`; the reasons
 ///   `same_as_champion` and `same_as` may be `in_form`.
+/// - 1.4: an edit of a proposal may choose among texts, and not among numbers alone.
+/// - 1.5: `said` and `taken_back`: a person's words to the agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,
@@ -24,7 +26,7 @@ pub struct FormatVersion {
 }
 
 impl FormatVersion {
-    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 4 };
+    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 5 };
 
     pub(super) fn parse(text: &str) -> Option<FormatVersion> {
         let (major, minor) = text.split_once('.')?;

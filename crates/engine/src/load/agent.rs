@@ -17,6 +17,9 @@ const DEFAULT_AHEAD: u64 = 1;
 /// More would be answers to questions of long ago.
 const MOST_AHEAD: u64 = 64;
 
+/// Less would hardly hold the rules; more than any model reads.
+const BRIEF_TOKENS: std::ops::RangeInclusive<u64> = 2_000..=2_000_000;
+
 /// Agents by the name of their program, for the day they work.
 const LATER_AGENTS: [&str; 8] = ["claude", "codex", "gemini", "opencode", "aider", "pi", "mini-swe-agent", "api"];
 
@@ -26,6 +29,7 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
         timeout: DEFAULT_AGENT_TIMEOUT,
         network: Network::Full,
         ahead: DEFAULT_AHEAD as u32,
+        brief_tokens: AgentSpec::BRIEF_TOKENS,
     };
     if top.get("agent").is_none() {
         return Some(tuner);
@@ -34,6 +38,7 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
     let timeout = problems.duration(&section, "timeout", "a timeout").unwrap_or(DEFAULT_AGENT_TIMEOUT);
     let network = problems.network(&section, "network").unwrap_or(Network::Full);
     let ahead = problems.count(&section, "ahead", 0..=MOST_AHEAD).unwrap_or(DEFAULT_AHEAD) as u32;
+    let brief_tokens = problems.count(&section, "brief_tokens", BRIEF_TOKENS).unwrap_or(AgentSpec::BRIEF_TOKENS);
     let command = problems.string(&section, "command");
     let name = name(problems, &section)?;
     let kind = match (name.as_str(), command) {
@@ -51,7 +56,7 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
         }
         (_, None) => AgentKind::Tuner,
     };
-    Some(AgentSpec { kind, timeout, network, ahead })
+    Some(AgentSpec { kind, timeout, network, ahead, brief_tokens })
 }
 
 /// Where the instructions are; a path that is written down must exist.

@@ -77,6 +77,7 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
             ("model", Later("choose the model in `agent.command`")),
             ("args", Later("write the arguments into `agent.command`")),
             ("ahead", Works),
+            ("brief_tokens", Works),
             ("repairs", Later("leave it out")),
             ("context", Later("name the files in the program: agents can read the whole tree")),
         ],

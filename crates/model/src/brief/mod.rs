@@ -16,7 +16,7 @@ pub use past::{Failure, Kept, NearMiss, Open, Past, Repeat};
 
 use crate::id::{CommitId, ExperimentId};
 use crate::tuner::report::Report;
-use crate::units::{Goal, Score, Timestamp};
+use crate::units::{Goal, Score};
 
 /// The brief of the `command` agent is this as JSON on its standard input; a model gets `text`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -106,8 +106,6 @@ pub struct Standing {
 pub struct Word {
     pub word: u64,
     pub text: String,
-    /// When it was said, in milliseconds since 1970.
-    pub at: Timestamp,
 }
 
 /// How many bytes of a brief make a token. Models differ; English and code have three to four.

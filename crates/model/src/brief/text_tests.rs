@@ -96,8 +96,8 @@ fn brief() -> Brief {
         redo: vec![open(29, "clashed")],
         open: vec![open(41, "being tried")],
         said: vec![
-            Word { word: 1, text: "no new dependencies".to_owned(), at: Timestamp(0) },
-            Word { word: 3, text: "look at the cache".to_owned(), at: Timestamp(1) },
+            Word { word: 1, text: "no new dependencies".to_owned() },
+            Word { word: 3, text: "look at the cache".to_owned() },
         ],
         tuning: Some(Report {
             points: 7,

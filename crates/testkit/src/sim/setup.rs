@@ -155,6 +155,7 @@ impl Setup {
             experiments,
             slots: 1,
             ahead: 0,
+            brief_tokens: AgentSpec::BRIEF_TOKENS,
             goal: Goal::Min,
             noise,
             jitter: 0,

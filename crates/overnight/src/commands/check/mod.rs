@@ -2,6 +2,7 @@
 
 mod agent;
 mod before;
+mod brief;
 mod end;
 mod fixed;
 mod holdout;
@@ -24,9 +25,10 @@ use crate::args::{Check, Place};
 use crate::error::{Exit, Outcome};
 
 pub(crate) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
-    match (args.machine, args.tuner) {
-        (true, _) => machine::check(args),
-        (false, true) => tuner::check(place, args),
-        (false, false) => study::check(place, args),
+    match (args.machine, args.tuner, args.brief) {
+        (true, ..) => machine::check(args),
+        (_, true, _) => tuner::check(place, args),
+        (.., true) => brief::check(place, args),
+        _ => study::check(place, args),
     }
 }
