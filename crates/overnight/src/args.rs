@@ -224,11 +224,14 @@ pub(crate) struct Log {
     #[arg(long)]
     pub(crate) json: bool,
     /// Show the last N experiments
-    #[arg(short = 'n', long = "lines", value_name = "N", conflicts_with = "all")]
+    #[arg(short = 'n', long = "lines", value_name = "N")]
     pub(crate) lines: Option<usize>,
-    /// Show all experiments
+    /// Show all experiments; with --search, look into every study of the repository
     #[arg(long)]
     pub(crate) all: bool,
+    /// Show those that have all of these words in their idea, reason, agent or changed lines
+    #[arg(long, value_name = "WORDS", conflicts_with = "imported")]
+    pub(crate) search: Option<String>,
     /// Show what was imported from other tools instead
     #[arg(long)]
     pub(crate) imported: bool,

@@ -35,6 +35,7 @@ mod refusals;
 mod review;
 mod say;
 mod screens;
+mod search;
 mod separated;
 mod signals;
 mod storms;
