@@ -51,12 +51,28 @@ pub struct Question<'a> {
 pub struct Memory {
     differences: HashMap<ExperimentId, Difference>,
     sure: Option<(f64, JudgeSpec, Option<Sure>)>,
+    /// What the tuner knew of a champion's values when so many experiments had been asked for.
+    tuning: Option<(ExperimentId, ExperimentId, Option<Report>)>,
 }
 
 /// Another noise than the one that the smallest sure gain was found for: it takes a while to find.
 const ANOTHER: f64 = 0.1;
 
+/// Among so many points one more draws the same curves: what is known of values is made anew after a share of them.
+const FRESH_SHARE: u64 = 200;
+
 impl Memory {
+    /// What the tuner knows of the champion's values, made anew where it may have changed by now.
+    pub(crate) fn tuning(&self, champion: ExperimentId, now: ExperimentId) -> Option<Option<Report>> {
+        let (of, at, report) = self.tuning.as_ref()?;
+        let is_fresh = *of == champion && now.0.saturating_sub(at.0) < now.0 / FRESH_SHARE;
+        is_fresh.then(|| report.clone())
+    }
+
+    pub(crate) fn learn_tuning(&mut self, champion: ExperimentId, now: ExperimentId, report: Option<Report>) {
+        self.tuning = Some((champion, now, report));
+    }
+
     /// The brief, but for the person's program, which is read when an agent is about to get it.
     pub fn brief(&mut self, source: Source<'_>, question: Question<'_>) -> Result<Brief, Fault> {
         let Source { spec, state, reader } = source;

@@ -13,7 +13,14 @@ impl<M: Machine> Dispatch<M> {
         match &self.study.spec().agent.kind {
             AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, &contents, arrived)?)),
             AgentKind::Command(_) => {
-                let tuning = self.tuning(&contents)?;
+                let tuning = match self.briefed.tuning(champion, experiment) {
+                    Some(known) => known,
+                    None => {
+                        let found = self.tuning(&contents)?;
+                        self.briefed.learn_tuning(champion, experiment, found.clone());
+                        found
+                    }
+                };
                 let source =
                     Source { spec: self.study.spec(), state: self.study.state(), reader: Some(self.ledger.reader()) };
                 let recent = self.recent.iter().cloned().collect();

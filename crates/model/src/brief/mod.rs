@@ -4,6 +4,8 @@ mod fit;
 mod limits;
 mod past;
 pub mod program;
+#[cfg(test)]
+mod schema_tests;
 mod text;
 #[cfg(test)]
 mod text_tests;

@@ -32,7 +32,7 @@ fn kept(experiment: u64) -> Kept {
     }
 }
 
-fn brief() -> Brief {
+pub(super) fn brief() -> Brief {
     let standing = |experiment, metric| Standing {
         experiment: ExperimentId(experiment),
         commit: CommitId("c".repeat(40)),
