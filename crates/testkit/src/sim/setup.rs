@@ -155,7 +155,6 @@ impl Setup {
             experiments,
             slots: 1,
             ahead: 0,
-            brief_tokens: AgentSpec::BRIEF_TOKENS,
             goal: Goal::Min,
             noise,
             jitter: 0,
