@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use overnight_model::event::Said;
+use overnight_model::id::hex;
 use overnight_model::{Event, State, Timestamp, What};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -66,7 +67,7 @@ impl Inbox {
             move |source| InboxError { what, path, source }
         };
         fs::create_dir_all(&self.dir).map_err(failed("make", &self.dir))?;
-        let name = self.fresh_name(now);
+        let name = self.fresh_name(now).map_err(failed("read", &self.dir))?;
         let (path, temporary) = (self.dir.join(format!("{name}.{END}")), self.dir.join(format!("{name}.new")));
         let written = || {
             let mut file = File::create(&temporary)?;
@@ -140,10 +141,14 @@ impl Inbox {
         Ok(())
     }
 
-    /// A name that sorts after those of letters before it, and is nobody else's.
-    fn fresh_name(&self, now: Timestamp) -> String {
-        let name = |nth: u32| format!("{:016}-{nth:04}-{}", now.0.max(0), std::process::id());
-        (0..).map(name).find(|name| !self.dir.join(format!("{name}.{END}")).exists()).unwrap_or_default()
+    /// A name that sorts after those of letters before it, and that no other letter ever has, whatever the clock does: one
+    /// that was taken up is known by it.
+    fn fresh_name(&self, now: Timestamp) -> io::Result<String> {
+        // Two letters of one millisecond keep their order by how many wait.
+        let waiting = fs::read_dir(&self.dir)?.count();
+        let mut chance = [0; 8];
+        rustix::rand::getrandom(&mut chance, rustix::rand::GetRandomFlags::empty())?;
+        Ok(format!("{:016}-{waiting:04}-{}", now.0.max(0), hex(&chance)))
     }
 }
 
@@ -152,7 +157,8 @@ fn read(path: &Path) -> Option<Waiting> {
     let at = Timestamp(name.split('-').next()?.parse().ok()?);
     let text = fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= LARGEST);
     let letter = serde_json::from_slice(&text.and_then(|_| fs::read(path).ok())?).ok()?;
-    Some(Waiting { name, at, letter })
+    // Whoever wrote what is not known here will read it, too.
+    (letter != Letter::Unknown).then_some(Waiting { name, at, letter })
 }
 
 #[cfg(test)]
@@ -180,6 +186,7 @@ mod tests {
         let waiting = inbox.waiting().unwrap();
         inbox.remove(&waiting).unwrap();
         assert_eq!(inbox.waiting().unwrap(), []);
+        assert!(dir.path().join("inbox/00-later.json").exists(), "what is not known is left for whoever knows it");
     }
 
     #[test]
@@ -193,5 +200,10 @@ mod tests {
         inbox.preview(&mut state).unwrap();
         inbox.preview(&mut state).unwrap();
         assert_eq!(state.said().count(), 1);
+        // One that is written in the same moment as another was, after that was taken up, is a letter of its own.
+        inbox.remove(&inbox.waiting().unwrap()).unwrap();
+        inbox.put(&say("again"), Timestamp(5)).unwrap();
+        inbox.preview(&mut state).unwrap();
+        assert_eq!(state.said().count(), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! Fills a brief: what stands comes from the state, what was tried before out of the ledger, when it is asked for.
 //!
-//! Nothing of past experiments is held in memory but the differences that the last brief showed. Only the latest rows are
+//! Nothing of past experiments is held in memory but the differences and outputs that the last brief showed. Only the latest rows are
 //! read, so that a brief of ten thousand experiments costs what one of a hundred does.
 
 mod difference;
@@ -50,6 +50,8 @@ pub struct Question<'a> {
 #[derive(Default)]
 pub struct Memory {
     differences: HashMap<ExperimentId, Difference>,
+    /// The end of what broken ones printed.
+    outputs: HashMap<ExperimentId, Option<String>>,
     sure: Option<(f64, JudgeSpec, Option<Sure>)>,
     /// What the tuner knew of a champion's values when so many experiments had been asked for.
     tuning: Option<(ExperimentId, ExperimentId, Option<Report>)>,
@@ -94,7 +96,8 @@ impl Memory {
         let shown: Vec<ExperimentId> =
             kept.iter().map(|kept| kept.experiment).chain(failures.iter().map(|failure| failure.experiment)).collect();
         self.differences.retain(|id, _| shown.contains(id));
-        Ok(Brief {
+        self.outputs.retain(|id, _| shown.contains(id));
+        let brief = Brief {
             study: spec.study.clone(),
             experiment,
             metric: spec.metric.name.clone(),
@@ -125,7 +128,8 @@ impl Memory {
             said: state.said().map(|(said, _)| Word { word: said.word, text: said.text.clone() }).collect(),
             tuning,
             brief_tokens: spec.agent.brief_tokens,
-        })
+        };
+        Ok(brief.made_visible())
     }
 
     /// What would be kept nine times in ten, found anew where the noise is another one.

@@ -69,19 +69,21 @@ impl Memory {
             let Some(Past { experiment, description, verdict, reason, gain, .. }) = told(source.state, row) else {
                 continue;
             };
-            let events = reader.events_of(experiment)?;
-            let surface = proposed(&events).map(|proposed| proposed.surface.clone()).unwrap_or_default();
-            let difference = self.difference(source, experiment, row.parent.as_ref(), &surface)?;
-            let (diff, no_diff) = match difference {
+            if !self.outputs.contains_key(&experiment) {
+                let events = reader.events_of(experiment)?;
+                let surface = proposed(&events).map(|proposed| proposed.surface.as_slice()).unwrap_or_default();
+                self.difference(source, experiment, row.parent.as_ref(), surface)?;
+                let output = match last_output(&events).filter(|_| is_loud(row)) {
+                    Some(blob) => reader.blob(blob)?.map(|bytes| end_of(&bytes)),
+                    None => None,
+                };
+                self.outputs.insert(experiment, output);
+            }
+            let output = self.outputs.get(&experiment).cloned().flatten();
+            let (diff, no_diff) = match self.differences.get(&experiment).cloned() {
                 Some(Difference::Text(text)) => (Some(text), None),
                 Some(Difference::Not(why)) => (None, Some(why)),
                 None => (None, None),
-            };
-            let is_loud =
-                row.verdict.is_some_and(|verdict| verdict.group() == Group::Broken || verdict == Verdict::GuardFailed);
-            let output = match last_output(&events).filter(|_| is_loud) {
-                Some(blob) => reader.blob(blob)?.map(|bytes| tail(&String::from_utf8_lossy(&bytes), OUTPUT_BYTES)),
-                None => None,
             };
             failures.push(Failure { experiment, description, verdict, reason, gain, diff, no_diff, output });
         }
@@ -108,6 +110,16 @@ impl Memory {
         self.differences.insert(experiment, found.clone());
         Ok(Some(found))
     }
+}
+
+/// Whether what it printed says why it failed.
+fn is_loud(row: &Row) -> bool {
+    row.verdict.is_some_and(|verdict| verdict.group() == Group::Broken || verdict == Verdict::GuardFailed)
+}
+
+fn end_of(output: &[u8]) -> String {
+    // Signs take up to four bytes, and what is made visible only grows.
+    tail(&String::from_utf8_lossy(&output[output.len().saturating_sub(4 * OUTPUT_BYTES)..]), OUTPUT_BYTES)
 }
 
 /// A verdict in short. Numbers of another evaluation would mislead; what was tried and what came of it need not.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Brief;
+use super::untrusted::visible;
 use crate::id::ExperimentId;
 use crate::study::Row;
 use crate::verdict::{Reason, Verdict};
@@ -81,6 +82,20 @@ pub struct Open {
 }
 
 impl Brief {
+    /// The same with everything that candidates and agents wrote of themselves made visible.
+    pub fn made_visible(mut self) -> Brief {
+        let open = self.redo.iter_mut().chain(&mut self.open).map(|open| &mut open.description);
+        let kept = self.kept.iter_mut().map(|kept| &mut kept.description);
+        let near = self.near_misses.iter_mut().map(|near| &mut near.description);
+        let repeats = self.repeats.iter_mut().flat_map(|repeat| [&mut repeat.description, &mut repeat.reason]);
+        let recent = self.recent.iter_mut().flat_map(|past| [&mut past.description, &mut past.reason]);
+        let failures = self.failures.iter_mut().flat_map(|failed| [&mut failed.description, &mut failed.reason]);
+        for text in open.chain(kept).chain(near).chain(repeats).chain(recent).chain(failures) {
+            *text = visible(text);
+        }
+        self
+    }
+
     /// Whether a discarded experiment came close: what is known of its gain reaches about as far to better as to worse.
     pub fn is_undecided(row: &Row) -> bool {
         let interval = row.gain_low.zip(row.gain_high);

@@ -53,16 +53,23 @@ pub fn beginning(text: &str, most: usize) -> &str {
 
 /// The end of an output, made visible, of at most so many bytes, from the beginning of a line where there is one.
 pub fn tail(text: &str, most: usize) -> String {
-    let shown = visible(text.trim_end());
-    let mut start = shown.len().saturating_sub(most);
-    while !shown.is_char_boundary(start) {
+    let text = text.trim_end();
+    // What is made visible grows, but for the two signs that end a line elsewhere.
+    let shown = visible(end(text, 2 * most));
+    let last = end(&shown, most);
+    match last.len() < shown.len() || text.len() > 2 * most {
+        true => last.split_once('\n').map_or(last, |(_, whole_lines)| whole_lines).to_owned(),
+        false => shown,
+    }
+}
+
+/// The end of a text, of at most so many bytes.
+fn end(text: &str, most: usize) -> &str {
+    let mut start = text.len().saturating_sub(most);
+    while !text.is_char_boundary(start) {
         start += 1;
     }
-    if start == 0 {
-        return shown;
-    }
-    let end = &shown[start..];
-    end.split_once('\n').map_or(end, |(_, whole_lines)| whole_lines).to_owned()
+    &text[start..]
 }
 
 /// A block that its contents cannot end: its fence is longer than any run of the same sign inside, and named after a
@@ -117,8 +124,10 @@ mod tests {
         assert_eq!(tail("one\ntwo\nthree\n\n", 11), "two\nthree");
         assert_eq!(tail("short\n", 100), "short");
         assert_eq!(tail("nolinesatall", 5), "atall");
-        let escapes = "\u{1b}".repeat(1000);
-        assert!(tail(&escapes, 100).len() <= 100, "what is made visible counts");
+        for many in [20, 1000] {
+            let escapes = "\u{1b}".repeat(many);
+            assert!(tail(&escapes, 100).len() <= 100, "what is made visible counts");
+        }
     }
 
     #[test]
