@@ -1,10 +1,12 @@
 //! The part of `overnight` that touches the machine. Decisions are the model's; here they are carried out.
 
 pub mod agent;
+pub mod brief;
 pub mod clock;
 pub mod dispatch;
 pub mod history;
 pub mod holdout;
+pub mod inbox;
 pub mod ledger;
 pub mod load;
 pub mod lock;
@@ -19,6 +21,7 @@ pub mod process;
 pub mod rehearse;
 pub mod review;
 pub mod sandbox;
+pub mod say;
 pub mod source;
 pub mod tune;
 pub mod verify;

@@ -124,6 +124,14 @@ pub enum What {
     Reviewed(Reviewed),
     /// What another tool recorded was taken in. It is no experiment of this study.
     Imported(Imported),
+    /// A person's word to the agents, until it is taken back.
+    Said(Said),
+    /// A person takes a word back: agents are no longer told.
+    TakenBack {
+        word: u64,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        letter: String,
+    },
     /// A kind that a later minor format added; readers pass over it.
     #[serde(other)]
     Unknown,
@@ -155,6 +163,8 @@ impl What {
             | What::RunStopped { .. }
             | What::StopRequested { .. }
             | What::Imported(_)
+            | What::Said(_)
+            | What::TakenBack { .. }
             | What::Unknown => None,
         }
     }
@@ -374,6 +384,17 @@ pub struct Reviewed {
     /// In the person's own words, where there are any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+}
+
+/// What a person said to whoever makes proposals.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// The number by which it is taken back, counted from 1.
+    pub word: u64,
+    pub text: String,
+    /// The letter that brought it: one that is found again after a crash is not a second one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub letter: String,
 }
 
 /// A history that another tool kept: claims, none of which was measured here.

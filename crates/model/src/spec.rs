@@ -268,6 +268,13 @@ pub struct AgentSpec {
     pub network: Network,
     /// How many proposals may be asked for while every slot is taken, so that one is ready when a slot is.
     pub ahead: u32,
+    /// How long a brief may be as text, in tokens.
+    pub brief_tokens: u64,
+}
+
+impl AgentSpec {
+    /// A surface of some size and a dozen full diffs, for the price of a short conversation.
+    pub const BRIEF_TOKENS: u64 = 24_000;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,6 +18,7 @@ pub(crate) use crate::commands::init::Init;
 pub(crate) use crate::commands::manual::{Completions, Man};
 pub(crate) use crate::commands::rebase::Rebase;
 pub(crate) use crate::commands::review::Review;
+pub(crate) use crate::commands::say::Say;
 
 const MORE: &str = "\
 Exit codes: 0 done, 1 fault, 2 usage or configuration, 3 refused (tier, lock, dirty tree, moved
@@ -136,6 +137,9 @@ pub(crate) enum Command {
     /// What waits for your word: keep or discard an experiment whose number was not believed
     #[command(hide = true)]
     Review(Review),
+    /// Tell every agent something from the next brief on, also while a run is going on
+    #[command(hide = true)]
+    Say(Say),
     /// Take in the history that another tool kept
     #[command(hide = true)]
     Import(Import),
@@ -220,11 +224,14 @@ pub(crate) struct Log {
     #[arg(long)]
     pub(crate) json: bool,
     /// Show the last N experiments
-    #[arg(short = 'n', long = "lines", value_name = "N", conflicts_with = "all")]
+    #[arg(short = 'n', long = "lines", value_name = "N")]
     pub(crate) lines: Option<usize>,
-    /// Show all experiments
+    /// Show all experiments; with --search, look into every study of the repository
     #[arg(long)]
     pub(crate) all: bool,
+    /// Show those that have all of these words in their idea, reason, agent or changed lines
+    #[arg(long, value_name = "WORDS", conflicts_with = "imported")]
+    pub(crate) search: Option<String>,
     /// Show what was imported from other tools instead
     #[arg(long)]
     pub(crate) imported: bool,
@@ -274,8 +281,11 @@ pub(crate) struct Check {
     #[arg(long, conflicts_with_all = ["machine", "trials", "sandbox"])]
     pub(crate) tuner: bool,
     /// List the coding agents that are here and what each would run; with NAME, show one proposal of it
-    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["machine", "trials", "tuner"])]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["machine", "trials", "tuner", "brief"])]
     pub(crate) agent: Option<String>,
+    /// Show the brief that the next agent would get; runs nothing
+    #[arg(long, conflicts_with_all = ["machine", "tuner", "trials"])]
+    pub(crate) brief: bool,
     /// Try this tier (standard, landlock or none) instead of the strongest
     #[arg(long, value_name = "TIER", value_parser = tier)]
     pub(crate) sandbox: Option<Tier>,

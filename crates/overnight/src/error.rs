@@ -2,6 +2,7 @@
 
 use overnight_engine::dispatch::Fault;
 use overnight_engine::holdout::HoldoutError;
+use overnight_engine::inbox::InboxError;
 use overnight_engine::ledger::LedgerError;
 use overnight_engine::load::SiteError;
 use overnight_engine::lock::LockError;
@@ -177,6 +178,13 @@ impl From<LockError> for CliError {
             LockError::Io { .. } => return CliError::of(Exit::Fault, &error, None),
         };
         CliError::of(Exit::Refused, &error, Some(hint))
+    }
+}
+
+impl From<InboxError> for CliError {
+    fn from(error: InboxError) -> CliError {
+        let hint = "is there room on the disk, and may you write there?";
+        CliError::of(Exit::Fault, &error, Some(hint.to_owned()))
     }
 }
 

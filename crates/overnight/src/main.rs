@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Some(Command::Verify(verify)) => commands::verify::verify(place, verify),
         Some(Command::Compare(compare)) => commands::compare::compare(place, compare),
         Some(Command::Review(review)) => commands::review::review(place, review),
+        Some(Command::Say(say)) => commands::say::say(place, say),
         Some(Command::Audit(audit)) => commands::audit::audit(place, audit),
         Some(Command::Rebase(rebase)) => commands::rebase::rebase(place, rebase),
         Some(Command::Import(import)) => commands::import::import(place, import),

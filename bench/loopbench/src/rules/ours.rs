@@ -220,6 +220,7 @@ fn spec(size: Size) -> Spec {
             timeout: Millis::seconds(60),
             network: Network::Full,
             ahead: 0,
+            brief_tokens: AgentSpec::BRIEF_TOKENS,
         },
         sandbox: SandboxSpec::default(),
         slots,

@@ -7,9 +7,10 @@ use overnight_model::proposal::{Contents, one_line};
 use overnight_model::spec::{Coding, Tier};
 
 use super::Answer;
-use super::command::{read_program, take_back};
+use super::command::take_back;
 use super::preset::{self, Call, Listener, Said};
 use super::prompt::prompt;
+use crate::brief::read_program;
 use crate::clock;
 use crate::load;
 use crate::process::Stdin;
@@ -25,7 +26,7 @@ pub(crate) fn ask(
 ) -> Result<Answer, Trouble> {
     let spec = &room.shop.spec;
     desk.fresh(room, contents)?;
-    brief.program = read_program(&room.shop.triplet_dir.join(&spec.program));
+    brief.set_program(read_program(&room.shop.triplet_dir.join(&spec.program)).as_deref());
     let passed = load::named_environment(&preset::variables(coding.preset));
     let is_kept_in = room.shop.sandbox.tier() > Tier::None;
     let command = preset::command(&Call { coding, surface: &brief.surface, environment: &passed, is_kept_in });

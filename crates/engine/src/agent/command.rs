@@ -1,8 +1,6 @@
 //! Any program as an agent: the brief as JSON on its standard input, the surface edited in place.
 
-use std::io::Read;
 use std::os::fd::AsFd;
-use std::path::Path;
 
 use overnight_model::brief::Brief;
 use overnight_model::event::AttemptFailure;
@@ -10,6 +8,7 @@ use overnight_model::proposal::Contents;
 use overnight_model::spec::AgentKind;
 
 use super::Answer;
+use crate::brief::read_program;
 use crate::dispatch::Captured;
 use crate::process::{Stdin, Stream};
 use crate::worker::{Capture, Kind, Left, Order, Place, Ran, Room, Trouble, describe};
@@ -21,7 +20,6 @@ const SURFACE_LIMIT: u64 = 4 * 1024 * 1024;
 /// A hypothesis is one line; this leaves room for an agent that writes an essay.
 const NOTE_LIMIT: u64 = 64 * 1024;
 const NOTE: &str = "note";
-const PROGRAM_LIMIT: u64 = 256 * 1024;
 
 /// Asks once. Judged by the difference it leaves, never by what it says.
 pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Contents) -> Result<Answer, Trouble> {
@@ -31,7 +29,7 @@ pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Co
         return Ok(Answer::Failed { failure, output: None });
     };
     desk.fresh(room, contents)?;
-    brief.program = read_program(&room.shop.triplet_dir.join(&spec.program));
+    brief.set_program(read_program(&room.shop.triplet_dir.join(&spec.program)).as_deref());
     let note = desk.seen_said(room).join(NOTE);
     let environment = vec![
         ("OVERNIGHT_NOTE".to_owned(), note.to_string_lossy().into_owned()),
@@ -119,11 +117,4 @@ fn hypothesis(left: &Left, said: &Captured) -> String {
     }
     let text = String::from_utf8_lossy(&said.kept).into_owned();
     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("").to_owned()
-}
-
-pub(super) fn read_program(path: &Path) -> Option<String> {
-    // The person's own file: a link is as good as any.
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(PROGRAM_LIMIT).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,6 +1,7 @@
 //! The one event loop: it owns the study, decides nothing itself, and makes everything durable before it acts.
 
 mod ask;
+mod letter;
 mod machine;
 mod message;
 mod offer;
@@ -19,14 +20,12 @@ use overnight_model::proposal::{self, Contents, one_line};
 use overnight_model::study::Row;
 use overnight_model::{BlobId, CommitId, Event, ExperimentId, Millis, State, Step, Study, Timestamp, What, tuner};
 
+use crate::brief::{self, RECENT};
 use crate::ledger::{Ledger, Turn};
 use crate::plans;
 use crate::source;
 use crate::tune::Memory;
 use crate::workspace::CommitPlan;
-
-/// How many past verdicts an agent is told about.
-const RECENT: usize = 20;
 
 /// How long a proposal may wait for a turn to share. An agent's answer can be dear: a trial of hours is too long.
 const SHARE_WITHIN: Millis = Millis::seconds(1);
@@ -39,6 +38,8 @@ pub struct Dispatch<M> {
     recent: VecDeque<Row>,
     /// What the tuner knows of commits that stand.
     tuned: Memory,
+    /// What briefs before this one found out.
+    briefed: brief::Memory,
     /// Proposals that nobody was asked for, waiting for their turn.
     offers: VecDeque<Offer>,
     /// Commits that are in the ledger and still have to reach the store.
@@ -84,6 +85,7 @@ impl<M: Machine> Dispatch<M> {
             machine,
             recent,
             tuned: Memory::default(),
+            briefed: brief::Memory::default(),
             offers: VecDeque::new(),
             unwritten: Vec::new(),
         })
@@ -132,6 +134,7 @@ impl<M: Machine> Dispatch<M> {
         loop {
             let mut stop_request = None;
             let now = self.machine.now();
+            let letters = self.take_letters(&mut draft);
             for arrival in arrivals {
                 if let Arrival::StopRequested { hurry } = arrival {
                     stop_request = Some(hurry);
@@ -140,6 +143,7 @@ impl<M: Machine> Dispatch<M> {
             }
             let steps = self.decide(&mut draft, now)?;
             self.store(std::mem::take(&mut draft), watch)?;
+            self.remove_letters(&letters);
             if let Some(hurry) = stop_request {
                 self.machine.stop(hurry);
             }

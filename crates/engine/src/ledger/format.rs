@@ -17,8 +17,9 @@ use std::fmt;
 ///   summary. `reviewed`, a person's word on a suspect, with the reason `person`.
 /// - 1.3: a proposal may hold `form`, `tokens` and `reseeds`, a segment `form` and `tokens`; the reasons
 ///   `same_as_champion` and `same_as` may be `in_form`.
-/// - 1.4: a proposal may hold `edits`.
-/// - 1.5: a failed attempt may say what kind of `trouble` it was, a run which version of its `agent` it had.
+/// - 1.4: a proposal may hold `edits`; one of them may choose among texts, and not among numbers alone.
+/// - 1.5: a failed attempt may say what kind of `trouble` it was, a run which version of its `agent` it had. `said` and
+///   `taken_back`: a person's words to the agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,

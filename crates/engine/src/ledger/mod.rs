@@ -10,6 +10,8 @@ mod filesystem;
 mod format;
 mod reader;
 mod schema;
+mod search;
+mod search_text;
 mod writer;
 
 pub use blobs::SMALL_BLOB;
@@ -18,6 +20,7 @@ pub use check::{Discrepancy, Verified, verify_ledger, verify_reader};
 pub use filesystem::network_filesystem;
 pub use format::FormatVersion;
 pub use reader::{Reader, StoredEvent};
+pub use search::query as searches_for;
 pub use writer::{Ledger, Turn};
 
 use std::path::PathBuf;

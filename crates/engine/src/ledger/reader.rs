@@ -10,6 +10,9 @@ use rusqlite::{Connection, OptionalExtension};
 use super::chain::ChainHash;
 use super::{LedgerError, blobs, schema};
 
+const WORDS: &str = "SELECT seq, at, body, hash FROM events WHERE experiment IS NULL
+    AND (body LIKE '{\"kind\":\"said\"%' OR body LIKE '{\"kind\":\"taken_back\"%') ORDER BY seq";
+
 const IMPORTS: &str = "SELECT seq, at, body, hash FROM events
     WHERE experiment IS NULL AND body LIKE '{\"kind\":\"imported\"%' ORDER BY seq";
 
@@ -148,6 +151,17 @@ impl Reader {
             if let What::Imported(imported) = event.what {
                 found.push((event.at, imported));
             }
+        }
+        Ok(found)
+    }
+
+    /// What a person said to the agents, and took back, in order.
+    pub fn words(&self) -> Result<Vec<Event>, LedgerError> {
+        let mut statement = self.db.prepare_cached(WORDS).map_err(|e| self.failed(e))?;
+        let mut rows = statement.query([]).map_err(|e| self.failed(e))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
+            found.push(stored(row).map_err(|e| self.failed(e))??.event);
         }
         Ok(found)
     }

@@ -21,6 +21,8 @@ const MOST_AHEAD: u64 = 64;
 const LATER_AGENTS: [&str; 1] = ["api"];
 /// What only coding agents have.
 const OF_CODING_AGENTS: [&str; 3] = ["model", "args", "tools"];
+/// Less would hardly hold the rules; more than any model reads.
+const BRIEF_TOKENS: std::ops::RangeInclusive<u64> = 2_000..=2_000_000;
 
 pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<AgentSpec> {
     let tuner = AgentSpec {
@@ -28,6 +30,7 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
         timeout: DEFAULT_AGENT_TIMEOUT,
         network: Network::Full,
         ahead: DEFAULT_AHEAD as u32,
+        brief_tokens: AgentSpec::BRIEF_TOKENS,
     };
     if top.get("agent").is_none() {
         return Some(tuner);
@@ -36,6 +39,7 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
     let timeout = problems.duration(&section, "timeout", "a timeout").unwrap_or(DEFAULT_AGENT_TIMEOUT);
     let network = problems.network(&section, "network").unwrap_or(Network::Full);
     let ahead = problems.count(&section, "ahead", 0..=MOST_AHEAD).unwrap_or(DEFAULT_AHEAD) as u32;
+    let brief_tokens = problems.count(&section, "brief_tokens", BRIEF_TOKENS).unwrap_or(AgentSpec::BRIEF_TOKENS);
     let command = problems.string(&section, "command");
     let name = name(problems, &section)?;
     let preset = Preset::from_name(&name);
@@ -64,7 +68,7 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
             None => AgentKind::Tuner,
         },
     };
-    Some(AgentSpec { kind, timeout, network, ahead })
+    Some(AgentSpec { kind, timeout, network, ahead, brief_tokens })
 }
 
 fn coding(problems: &mut Collector<'_>, section: &Section<'_>, preset: Preset) -> Option<Coding> {

@@ -78,6 +78,7 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
             ("args", Works),
             ("tools", Works),
             ("ahead", Works),
+            ("brief_tokens", Works),
             ("repairs", Later("leave it out")),
             ("context", Later("name the files in the program: agents can read the whole tree")),
         ],

@@ -251,6 +251,7 @@ fn spec(program: &Path) -> Spec {
             timeout: Millis::seconds(1),
             network: spec::Network::None,
             ahead: 0,
+            brief_tokens: AgentSpec::BRIEF_TOKENS,
         },
         sandbox: SandboxSpec {
             memory: Some(MEMORY),

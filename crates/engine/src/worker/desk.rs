@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use overnight_model::Millis;
-use overnight_model::brief::{Brief, Standing};
+use overnight_model::brief::Brief;
 use overnight_model::event::{AttemptFailure, Loss};
 use overnight_model::proposal::Contents;
 use overnight_model::spec::{AgentKind, Spec};
-use overnight_model::{CommitId, ExperimentId};
+use overnight_model::{ExperimentId, State};
 
 use super::{Kept, Place, Role, Room, Shop, StopHandle, Trouble, describe};
 use crate::agent::{self, Answer};
+use crate::brief::{self, Question, Source};
 
 /// One answer of an agent.
 pub enum Dry {
@@ -42,7 +43,7 @@ impl Shop {
 
 /// Asks the agent of a room for one proposal on these contents, as if the study had just begun.
 pub(crate) fn propose(desk: &mut Place, room: &Room, contents: &Contents) -> Result<(Dry, String), Trouble> {
-    let brief = first_brief(&room.shop.spec);
+    let brief = first_brief(&room.shop.spec, contents)?;
     let answer = match &room.shop.spec.agent.kind {
         AgentKind::Coding(coding) => agent::coding::ask(coding, desk, room, brief, contents)?,
         AgentKind::Command(_) | AgentKind::Tuner => agent::command::ask(desk, room, brief, contents)?,
@@ -62,24 +63,8 @@ pub(crate) fn propose(desk: &mut Place, room: &Room, contents: &Contents) -> Res
 }
 
 /// What an agent is told before anything was measured.
-fn first_brief(spec: &Spec) -> Brief {
-    let standing = || Standing { experiment: ExperimentId::BASELINE, commit: CommitId(String::new()), metric: None };
-    let folder = &spec.evaluate.folder;
-    Brief {
-        study: spec.study.clone(),
-        experiment: ExperimentId(1),
-        metric: spec.metric.name.clone(),
-        goal: spec.metric.goal,
-        min_gain: spec.metric.min_gain,
-        budget_seconds: spec.evaluate.budget.as_secs(),
-        surface: spec.surface.paths().map(|path| crate::load::within(folder, path)).collect(),
-        program: None,
-        baseline: standing(),
-        champion: standing(),
-        noise_sd: None,
-        recent: Vec::new(),
-        redo: Vec::new(),
-        open: Vec::new(),
-        tuning: None,
-    }
+fn first_brief(spec: &Spec, contents: &Contents) -> Result<Brief, Trouble> {
+    let source = Source { spec, state: &State::default(), reader: None };
+    let question = Question { experiment: ExperimentId(1), champion: contents, tuning: None, recent: Vec::new() };
+    brief::Memory::default().brief(source, question).map_err(Trouble::Fault)
 }

@@ -12,6 +12,7 @@ mod need;
 mod review;
 mod row;
 mod ruling;
+mod said;
 mod state;
 mod step;
 mod tuning;

@@ -8,7 +8,9 @@ use super::judging::Judging;
 use super::row::{Running, SegmentRow};
 use super::tuning::Tuning;
 use super::waiting::Waiting;
-use crate::event::{AttemptFailure, Event, Judged, Loss, Proposed, Purpose, RunFacts, SegmentFacts, StopReason, What};
+use crate::event::{
+    AttemptFailure, Event, Judged, Loss, Proposed, Purpose, RunFacts, Said, SegmentFacts, StopReason, What,
+};
 use crate::id::{CommitId, ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
 use crate::judge::Noise;
 use crate::measure::Measurement;
@@ -62,6 +64,11 @@ pub struct State {
     pub(super) champion_failed: bool,
     /// Rows of other tools' histories. They are no experiments, and nothing else here knows of them.
     pub(super) imported: u64,
+    /// What a person said and did not take back, with the moment.
+    pub(super) said: BTreeMap<u64, (Said, Timestamp)>,
+    pub(super) next_word: u64,
+    /// The letters that brought words; a person writes few.
+    pub(super) letters: BTreeSet<String>,
     pub(super) last_at: Timestamp,
     /// Champions that were carried over, of every segment: they were counted when they were first kept.
     pub(super) carried_over: BTreeSet<ExperimentId>,
@@ -246,6 +253,9 @@ impl State {
                 // It happens between runs, whose time is not to be made longer by it.
                 return;
             }
+            // Words may be said between runs, whose time is not to be made longer by them.
+            What::Said(said) => return self.hear(said, at),
+            What::TakenBack { word, letter } => return self.take_back(*word, letter),
             What::Unknown => {}
         }
         self.last_at = self.last_at.max(at);

@@ -1,5 +1,7 @@
 //! `overnight log`: the experiments so far.
 
+mod search;
+
 use overnight_engine::history;
 use overnight_engine::holdout::openings;
 use overnight_engine::ledger::Reader;
@@ -9,7 +11,7 @@ use overnight_model::history::{Entry, Format, Past, Printer};
 use overnight_model::study::Row;
 
 use crate::args::{Log, Place};
-use crate::error::{Exit, Outcome};
+use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
 use crate::views::{json, night, term};
 
@@ -17,6 +19,13 @@ use crate::views::{json, night, term};
 const PAGE: usize = 20;
 
 pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
+    if let Some(words) = &args.search {
+        return search::search(place, args, words);
+    }
+    if args.all && args.lines.is_some() {
+        return Err(CliError::usage("-n cannot be used with --all, which shows every experiment")
+            .hint("leave out one of the two"));
+    }
     let (site, reader) = super::look(place)?;
     let Some(reader) = reader else {
         if !args.json {

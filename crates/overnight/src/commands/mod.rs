@@ -18,6 +18,7 @@ pub(crate) mod manual;
 pub(crate) mod rebase;
 pub(crate) mod review;
 pub(crate) mod run;
+pub(crate) mod say;
 mod scratch;
 mod session;
 pub(crate) mod show;

@@ -25,12 +25,16 @@ echo thinking aloud; echo; echo "less by one"; echo
             "goal",
             "budget_seconds",
             "surface",
+            "limits",
             "program",
+            "files",
             "baseline",
             "champion",
             "noise_sd",
+            "smallest_sure_gain",
             "recent",
-            "open"
+            "open",
+            "brief_tokens",
         ]
     );
     let brief: Json = serde_json::from_str(&text).unwrap();
@@ -39,7 +43,14 @@ echo thinking aloud; echo; echo "less by one"; echo
     let expected = serde_json::json!({
         "study": "main", "experiment": 1, "metric": "loss", "goal": "min", "budget_seconds": 10.0,
         "surface": ["knobs.py"], "program": "Try less.\n", "baseline": standing, "champion": standing,
-        "noise_sd": 0.0, "recent": [], "open": [],
+        "limits": {
+            "run": "sh score.sh", "kill_seconds": 70, "guards": [],
+            "locked": "every file but the surface is locked; a proposal that changes, adds or removes another is refused and not run",
+            "gain": "`loss` is lower than the champion's, surely enough for the noise of the measurement; the engine repeats close \
+                     ones and decides",
+        },
+        "files": [{ "path": "knobs.py", "text": "x = 5\n" }],
+        "noise_sd": 0.0, "smallest_sure_gain": 0.0, "recent": [], "open": [], "brief_tokens": 24_000,
     });
     assert_eq!(brief, expected);
     let last: Json = serde_json::from_str(&std::fs::read_to_string(briefs.join("2")).unwrap()).unwrap();

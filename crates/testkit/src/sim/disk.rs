@@ -15,17 +15,22 @@ pub struct Image {
     db: Vec<u8>,
     log: Vec<u8>,
     blobs: BTreeMap<PathBuf, u64>,
+    /// Letters are removed after the append that takes them up: where that is undone, they are there.
+    letters: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Image {
     pub fn take(state: &Path) -> Image {
         let read = |name: &str| fs::read(state.join(name)).unwrap_or_default();
-        Image { db: read("ledger.db"), log: read("ledger.db-wal"), blobs: blob_files(state) }
+        Image { db: read("ledger.db"), log: read("ledger.db-wal"), blobs: blob_files(state), letters: letters(state) }
     }
 
     /// Puts the files back as they were, whatever closing the database made of them.
     pub fn restore(&self, state: &Path) {
         let put = |name: &str, bytes: &[u8]| fs::write(state.join(name), bytes).expect("write the image");
+        for (path, letter) in &self.letters {
+            fs::write(path, letter).expect("put a letter back");
+        }
         let _ = fs::remove_file(state.join("ledger.db-shm"));
         let _ = fs::remove_file(state.join("ledger.db-wal"));
         if self.db.is_empty() && !state.join("ledger.db").exists() {
@@ -44,11 +49,11 @@ impl Image {
         if self.db != before.db && random.one_in(2) {
             // In the middle of a checkpoint: the log is whole, the database half old, half new.
             let db = mixed(&before.db, &self.db, random, false);
-            return Image { db, log: self.log.clone(), blobs: before.blobs.clone() };
+            return Image { db, log: self.log.clone(), blobs: before.blobs.clone(), letters: before.letters.clone() };
         }
         let in_order = random.one_in(2);
         let log = mixed(&before.log, &self.log, random, in_order);
-        Image { db: before.db.clone(), log, blobs: before.blobs.clone() }
+        Image { db: before.db.clone(), log, blobs: before.blobs.clone(), letters: before.letters.clone() }
     }
 
     /// Tears what the unfinished append wrote beside the database.
@@ -171,6 +176,11 @@ fn truncate(path: &Path, length: u64) {
 fn replace(path: &Path, bytes: &[u8]) {
     fs::remove_file(path).expect("remove the file");
     fs::write(path, bytes).expect("write the file");
+}
+
+fn letters(state: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(state.join("inbox")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some((entry.path(), fs::read(entry.path()).ok()?))).collect()
 }
 
 fn blob_files(state: &Path) -> BTreeMap<PathBuf, u64> {

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use overnight_engine::dispatch::{Dispatch, Fault, Offer};
+use overnight_engine::inbox::{Inbox, Letter};
 use overnight_engine::ledger::{ChainHash, Reader, verify_ledger};
 use overnight_engine::load::{Site, locate};
 use overnight_engine::lock::Holder;
@@ -64,6 +65,8 @@ pub struct Simulation {
     wants_rebase: bool,
     rebases: u32,
     reviews: u32,
+    /// Letters that the owner left.
+    letters: usize,
     /// The checkout before anything ran, or as its owner last changed it.
     checkout: BTreeMap<PathBuf, Vec<u8>>,
 }
@@ -132,6 +135,7 @@ impl Simulation {
             wants_rebase: false,
             rebases: 0,
             reviews: 0,
+            letters: 0,
             checkout,
         }
     }
@@ -246,6 +250,7 @@ impl Simulation {
     fn meddle(&mut self) {
         self.change_evaluation();
         self.review();
+        self.write_letter();
         let mut world = self.world.borrow_mut();
         let rate = world.setup.faults.meddling;
         if world.trouble(rate) {
@@ -260,6 +265,22 @@ impl Simulation {
         if world.referee.calibrated() && world.trouble(10) {
             world.lose_unsynced();
         }
+    }
+
+    /// The owner's word to the agents, left where the next run finds it.
+    fn write_letter(&mut self) {
+        let world = self.world.borrow();
+        let mut random = Random::new(world.setup.seed ^ (world.referee.stored.len() as u64).wrapping_mul(0x1e77e5));
+        if world.setup.faults.meddling == 0 || !random.one_in(3) {
+            return;
+        }
+        let letter = match random.one_in(3) {
+            true => Letter::TakeBack { word: random.below(4) },
+            false => Letter::Say { text: format!("word {}", self.letters) },
+        };
+        let now = Timestamp(world.monotonic + world.skew);
+        Inbox::of(&self.site.state()).put(&letter, now).expect("leave a letter");
+        self.letters += 1;
     }
 
     /// The owner's word on a suspect, recorded and, unless they are called away, carried out.
@@ -518,6 +539,10 @@ impl Simulation {
         let recount = [count(Group::Kept), count(Group::NotBetter), count(Group::Broken), count(Group::Refused)];
         assert_eq!([summary.kept, summary.not_better, summary.broken, summary.refused], recount);
         assert_eq!(summary.not_counted, count(Group::NotCounted));
+        let waiting = Inbox::of(&state).waiting().expect("read the inbox");
+        let taken_up = &world.referee.letters;
+        let left = waiting.iter().filter(|letter| !taken_up.contains(&letter.name)).count();
+        assert_eq!(taken_up.len() + left, self.letters, "a letter was lost");
         drop(world);
         self.check_moments();
         self.check_line();

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use life::Doubt;
 
 use overnight_engine::ledger::ChainHash;
-use overnight_model::event::{Loss, Proposed, Purpose, Reviewed, RunFacts, Scope, StopReason};
+use overnight_model::event::{Loss, Proposed, Purpose, Reviewed, RunFacts, Said, Scope, StopReason};
 use overnight_model::proposal::{Contents, content_id};
 use overnight_model::study::Summary;
 use overnight_model::{ContentId, Event, ExperimentId, Reason, Score, Slot, TrialId, Verdict, What};
@@ -77,6 +77,8 @@ pub struct Referee {
     pub stopped: bool,
     /// A person looks at the study while nothing runs.
     pub is_between_runs: bool,
+    /// The letters that were taken up.
+    pub letters: BTreeSet<String>,
 }
 
 /// The branch moved.
@@ -114,6 +116,7 @@ impl Default for Referee {
             doubt: Doubt::default(),
             stopped: false,
             is_between_runs: false,
+            letters: BTreeSet::new(),
         }
     }
 }
@@ -316,6 +319,9 @@ impl Referee {
                 }
             }
             What::StopRequested { .. } | What::Imported(_) | What::Unknown => {}
+            What::Said(Said { letter, .. }) | What::TakenBack { letter, .. } => {
+                assert!(self.letters.insert(letter.clone()), "the letter {letter} was taken up twice");
+            }
             What::Asked { experiment, agent, parent } => {
                 assert_eq!(Some(&parent.0), self.branch.as_ref(), "an agent was asked about another than the champion");
                 assert!(!self.closing, "an agent was asked while the night was closed");

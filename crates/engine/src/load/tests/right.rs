@@ -60,6 +60,7 @@ command = "./propose.sh"
 timeout = "2m"
 network = "none"
 ahead = 3
+brief_tokens = 8000
 
 [judge]
 mode = "strict"
@@ -169,6 +170,7 @@ fn every_supported_key_is_read() {
             timeout: Millis::seconds(120),
             network: Network::None,
             ahead: 3,
+            brief_tokens: 8_000,
         },
         sandbox: SandboxSpec {
             min: Tier::Landlock,
@@ -202,7 +204,10 @@ fn five_lines_are_enough() {
     assert_eq!(spec.program, "program.md");
     assert_eq!(spec.evaluate.kill, Millis::seconds(600));
     let timeout = Millis::seconds(600);
-    assert_eq!(spec.agent, AgentSpec { kind: AgentKind::Tuner, timeout, network: Network::Full, ahead: 1 });
+    assert_eq!(
+        spec.agent,
+        AgentSpec { kind: AgentKind::Tuner, timeout, network: Network::Full, ahead: 1, brief_tokens: 24_000 }
+    );
     assert_eq!(spec.evaluate, Evaluate::new("python3 train.py", Millis::seconds(300)));
     assert_eq!(spec.sandbox, SandboxSpec::default());
     assert_eq!(spec.sandbox.min, Tier::Standard);

@@ -58,6 +58,7 @@ fn spec() -> Spec {
             timeout: Millis::seconds(60),
             network: Network::Full,
             ahead: 0,
+            brief_tokens: AgentSpec::BRIEF_TOKENS,
         },
         sandbox: SandboxSpec::default(),
         slots: 1,

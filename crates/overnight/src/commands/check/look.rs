@@ -130,6 +130,7 @@ mod tests {
                 timeout: Millis::seconds(1),
                 network: Default::default(),
                 ahead: 0,
+                brief_tokens: overnight_model::spec::AgentSpec::BRIEF_TOKENS,
             },
             sandbox: Default::default(),
             slots: 1,

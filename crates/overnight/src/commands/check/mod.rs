@@ -2,6 +2,7 @@
 
 mod agent;
 mod before;
+mod brief;
 mod coding;
 mod end;
 mod fixed;
@@ -29,9 +30,10 @@ pub(crate) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
     if let Some(name) = &args.agent {
         return coding::check(place, args, name);
     }
-    match (args.machine, args.tuner) {
-        (true, _) => machine::check(args),
-        (false, true) => tuner::check(place, args),
-        (false, false) => study::check(place, args),
+    match (args.machine, args.tuner, args.brief) {
+        (true, ..) => machine::check(args),
+        (_, true, _) => tuner::check(place, args),
+        (.., true) => brief::check(place, args),
+        _ => study::check(place, args),
     }
 }

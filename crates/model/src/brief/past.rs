@@ -1,54 +1,14 @@
-//! What an agent is told before it proposes.
+//! What was tried before, as an agent is told of it.
 
 use serde::Serialize;
 
-use crate::id::{CommitId, ExperimentId};
+use super::Brief;
+use super::untrusted::visible;
+use crate::id::ExperimentId;
 use crate::study::Row;
-use crate::tuner::report::Report;
-use crate::units::{Goal, Score};
 use crate::verdict::{Reason, Verdict};
 
-/// The brief of the `command` agent: JSON on its standard input.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Brief {
-    pub study: String,
-    pub experiment: ExperimentId,
-    pub metric: String,
-    pub goal: Goal,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_gain: Option<Score>,
-    pub budget_seconds: f64,
-    /// The files that may be edited, relative to the working folder of the agent.
-    pub surface: Vec<String>,
-    /// The contents of `program.md`, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
-    pub baseline: Standing,
-    pub champion: Standing,
-    /// How far repeats of one commit scatter; absent while unknown, 0 where the metric is deterministic.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub noise_sd: Option<f64>,
-    /// The latest verdicts, oldest first.
-    pub recent: Vec<Past>,
-    /// Ideas that were given back because they did not merge with a champion that had moved: to be done again on the
-    /// present one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub redo: Vec<Open>,
-    /// What is proposed and has no verdict yet: proposing it again would be a duplicate.
-    pub open: Vec<Open>,
-    /// What is known of the values of literals, whoever tried them: what each does, the best and the latest points. Absent
-    /// where no values were tried.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tuning: Option<Report>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Standing {
-    pub experiment: ExperimentId,
-    pub commit: CommitId,
-    pub metric: Option<f64>,
-}
-
+/// A verdict in short.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Past {
     pub experiment: ExperimentId,
@@ -62,7 +22,80 @@ pub struct Past {
     pub undecided: bool,
 }
 
+/// What stands on the branch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Kept {
+    pub experiment: ExperimentId,
+    pub description: String,
+    /// Over the champion of its time; absent where it was measured under another evaluation.
+    pub gain: Option<f64>,
+    pub gain_low: Option<f64>,
+    pub gain_high: Option<f64>,
+    /// Against what it was made from, whole or absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// What was measured, or refused, and not kept.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Failure {
+    pub experiment: ExperimentId,
+    pub description: String,
+    pub verdict: &'static str,
+    pub reason: String,
+    pub gain: Option<f64>,
+    /// Against what it was made from, whole or absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Why there is no diff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_diff: Option<String>,
+    /// The end of what it printed, where it broke.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+/// What noise hides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NearMiss {
+    pub experiment: ExperimentId,
+    pub description: String,
+    pub gain: Option<f64>,
+    pub gain_low: Option<f64>,
+    pub gain_high: Option<f64>,
+    pub trials: u32,
+}
+
+/// What was proposed again.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Repeat {
+    pub experiment: ExperimentId,
+    pub description: String,
+    /// What it repeats, in words.
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Open {
+    pub experiment: ExperimentId,
+    pub description: String,
+}
+
 impl Brief {
+    /// The same with everything that candidates and agents wrote of themselves made visible.
+    pub fn made_visible(mut self) -> Brief {
+        let open = self.redo.iter_mut().chain(&mut self.open).map(|open| &mut open.description);
+        let kept = self.kept.iter_mut().map(|kept| &mut kept.description);
+        let near = self.near_misses.iter_mut().map(|near| &mut near.description);
+        let repeats = self.repeats.iter_mut().flat_map(|repeat| [&mut repeat.description, &mut repeat.reason]);
+        let recent = self.recent.iter_mut().flat_map(|past| [&mut past.description, &mut past.reason]);
+        let failures = self.failures.iter_mut().flat_map(|failed| [&mut failed.description, &mut failed.reason]);
+        for text in open.chain(kept).chain(near).chain(repeats).chain(recent).chain(failures) {
+            *text = visible(text);
+        }
+        self
+    }
+
     /// Whether a discarded experiment came close: what is known of its gain reaches about as far to better as to worse.
     pub fn is_undecided(row: &Row) -> bool {
         let interval = row.gain_low.zip(row.gain_high);
@@ -86,12 +119,6 @@ impl Brief {
         redo.reverse();
         redo
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Open {
-    pub experiment: ExperimentId,
-    pub description: String,
 }
 
 #[cfg(test)]

@@ -1,0 +1,141 @@
+//! `overnight say`: a person's word to whoever makes proposals, also while a run is going on.
+
+use overnight_engine::clock;
+use overnight_engine::inbox::Letter;
+use overnight_engine::load::{Site, locate};
+use overnight_engine::lock::Holder;
+use overnight_engine::say::{self, Posted, SayError, Word};
+use serde_json::json;
+
+use crate::args::Place;
+use crate::error::{CliError, Exit, Outcome};
+use crate::ui::{self, printable};
+use crate::views::{json, term};
+
+/// A word is a hint; what takes longer to say belongs into the program, which is read for every brief too.
+const LONGEST: usize = 1000;
+/// Agents are told all of them every time.
+const MOST: usize = 20;
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Say {
+    /// What every agent is told from now on, in a sentence or two
+    #[arg(value_name = "WORDS", num_args = 1.., required_unless_present_any = ["list", "done"])]
+    words: Vec<String>,
+    /// List what agents are told
+    #[arg(long, conflicts_with_all = ["words", "done"])]
+    list: bool,
+    /// Take back what has this number in the list
+    #[arg(long, value_name = "N", conflicts_with = "words")]
+    done: Option<u64>,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn say(place: &Place, args: &Say) -> Outcome<Exit> {
+    let site = locate(&place.dir, place.study.as_deref())?;
+    let known = say::words(&site).map_err(told)?;
+    if args.list {
+        return list(&known, &site, args.json);
+    }
+    let letter = match args.done {
+        Some(word) => take_back(word, &known, &site)?,
+        None => words(args, &known)?,
+    };
+    let me = Holder { pid: std::process::id(), what: "overnight say".to_owned(), dir: site.dir.clone() };
+    let posted = say::post(&site, &me, &letter, clock::now()).map_err(told)?;
+    let after = say::words(&site).map_err(told)?;
+    // Whoever runs the study may have taken it up meanwhile, and somebody else may have said something: the latest is it.
+    let spoken = match &letter {
+        Letter::Say { text } => after.iter().rev().find(|word| word.said.text == *text),
+        _ => known.iter().find(|word| Some(word.said.word) == args.done),
+    };
+    if args.json {
+        if let Some(word) = spoken {
+            ui::data(&as_json(&site, word, args.done.is_some()));
+        }
+        return Ok(Exit::Done);
+    }
+    let number = spoken.map_or_else(String::new, |word| format!(" {}", word.said.word));
+    let what = if args.done.is_some() { "taken back" } else { "said      " };
+    ui::say(&format!("{what} word{number}: {}", when(&posted)));
+    Ok(Exit::Done)
+}
+
+fn words(args: &Say, known: &[Word]) -> Outcome<Letter> {
+    let text = args.words.join(" ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = ui::one_line(&words.join(" "));
+    if text.is_empty() {
+        return Err(CliError::usage("there is nothing to say").hint("overnight say \"no new dependencies\""));
+    }
+    if text.len() > LONGEST {
+        let message = format!("that is {} bytes long, and a word may have {LONGEST}", text.len());
+        return Err(CliError::usage(message).hint("write it into the program: it is read for every brief"));
+    }
+    if known.len() >= MOST {
+        let message = format!("agents are told {MOST} words already, every time");
+        return Err(CliError::usage(message).hint("take some back: `overnight say --list`, `overnight say --done N`"));
+    }
+    Ok(Letter::Say { text })
+}
+
+fn take_back(word: u64, known: &[Word], site: &Site) -> Outcome<Letter> {
+    if known.iter().any(|known| known.said.word == word) {
+        return Ok(Letter::TakeBack { word });
+    }
+    let flag = super::study_flag(site);
+    Err(CliError::usage(format!("agents are told no word {word}"))
+        .hint(format!("`overnight say{flag} --list` lists them")))
+}
+
+fn list(known: &[Word], site: &Site, json: bool) -> Outcome<Exit> {
+    if json {
+        known.iter().for_each(|word| {
+            ui::data(&as_json(site, word, false));
+        });
+        return Ok(Exit::Done);
+    }
+    if known.is_empty() {
+        ui::data("agents are told nothing but their brief");
+    }
+    for word in known {
+        let waits = if word.is_recorded { "" } else { " · waits to be taken up" };
+        let at = term::local_time(word.at);
+        ui::data(&format!("{:>5}  {}\n       said {at}{waits}", word.said.word, printable(&word.said.text)));
+    }
+    Ok(Exit::Done)
+}
+
+fn when(posted: &Posted) -> String {
+    match posted {
+        Posted::Recorded => "agents are told from the next brief on".to_owned(),
+        Posted::WithRun(Some(holder)) => {
+            format!("process {} runs the study and takes it up before the next brief", holder.pid)
+        }
+        Posted::WithRun(None) => "whoever runs the study takes it up before the next brief".to_owned(),
+        Posted::BeforeFirstRun => "the first run takes it up".to_owned(),
+    }
+}
+
+fn as_json(site: &Site, word: &Word, is_taken_back: bool) -> String {
+    let state = match (is_taken_back, word.is_recorded) {
+        (true, _) => "taken_back",
+        (false, true) => "recorded",
+        (false, false) => "waiting",
+    };
+    json!({
+        "study": site.study, "word": word.said.word, "text": word.said.text, "said_at": json::rfc3339(word.at), "state": state,
+    })
+    .to_string()
+}
+
+fn told(error: SayError) -> CliError {
+    match error {
+        SayError::Inbox(error) => error.into(),
+        SayError::Lock(error) => error.into(),
+        SayError::Git(error) => error.into(),
+        SayError::Ledger(error) => error.into(),
+    }
+}
