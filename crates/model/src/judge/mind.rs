@@ -27,8 +27,12 @@ const MOST_WORLDS: usize = 24;
 /// Until so many scores were seen, next to nothing is ruled out; from then on a neighbour begins with this chance.
 const EARLY: u32 = 12;
 const NEIGHBOUR: f64 = 0.011;
-/// After so many candidates the price of a trial is half of what the study seems to be worth.
+/// After about so many candidates the price of a trial is half of what the study seems to be worth.
+/// At first it is a little as well: else the first candidate would get trials as long as they tell anything at all.
 const FEW: f64 = 0.5;
+const AT_FIRST: f64 = 0.1;
+/// Beyond so many sd no noise is the reason.
+const WRECK: f64 = 30.0;
 /// A champion on another scale than the one before may scatter on another scale, too.
 const SAME_SCALE: f64 = 0.7;
 const FARTHEST_SCALE: f64 = 30.0;
@@ -136,7 +140,9 @@ impl Mind {
     /// Learns a score of a candidate.
     pub fn candidate(&mut self, id: ExperimentId, score: f64) {
         self.opinions.get_mut().clear();
-        self.learn(|world| world.learn_candidate(id, score));
+        // What is a wreck must be one in every world: a small noise that is spared it would seem the likelier for that.
+        let is_wreck = (score - self.level().0).abs() > WRECK * self.noise();
+        self.learn(|world| world.learn_candidate(id, score, is_wreck));
     }
 
     /// The candidate is the champion from now on. What it is worth is learned further with every score of it.
@@ -271,7 +277,8 @@ impl Mind {
     ///
     /// While few candidates were judged, nothing says that this study is a rich one: trials are cheap at first.
     pub fn price(&self) -> f64 {
-        let known = f64::from(self.judged) / (f64::from(self.judged) + FEW);
+        let judged = f64::from(self.judged) + AT_FIRST;
+        let known = judged / (judged + FEW);
         known * self.worlds.iter().map(|world| world.chance * world.price()).sum::<f64>()
     }
 

@@ -19,7 +19,7 @@ use crate::verdict::Reason;
 
 /// Goes up where the same events make the judge believe something else. What an earlier one believed was stored with the
 /// study, and is no fault of the ledger. The first had none.
-pub const EDITION: u32 = 1;
+pub const EDITION: u32 = 2;
 /// How many trials the baseline gets before anything is compared with it; further ones come in between.
 pub const FIRST_TRIALS: u32 = 2;
 /// How often a value has to come again, each time with another seed, before the metric is taken for one without noise.
@@ -157,6 +157,37 @@ mod tests {
             assert!(after[11] < 4.0 && (0.5..2.0).contains(&after[39]), "{far}: {after:.1?}");
             assert!(mind.level().0.abs() < 0.5, "{:?}", mind.level());
         }
+    }
+
+    #[test]
+    fn the_same_scores_in_another_unit_are_the_same_news() {
+        let night = |unit: f64| {
+            let mut mind = Mind::begin(&[-0.187 * unit, -0.076 * unit], &[]).unwrap();
+            let mut after = Vec::new();
+            for (index, score) in [-2.7, -1.5, -60.0, 0.2, -0.9, -2.0].into_iter().enumerate() {
+                let id = crate::id::ExperimentId(index as u64 + 1);
+                mind.open(id);
+                mind.candidate(id, score * unit);
+                after.push(mind.noise() / unit);
+                mind.discard(id);
+            }
+            after
+        };
+        let plain = night(1.0);
+        for unit in [1e-6, 1e-3, 1e3] {
+            let found = night(unit);
+            assert!(plain.iter().zip(&found).all(|(a, b)| (a / b - 1.0).abs() < 1e-6), "{plain:?} {found:?}");
+        }
+    }
+
+    #[test]
+    fn even_the_first_candidate_gets_only_trials_that_are_worth_something() {
+        let id = crate::id::ExperimentId(1);
+        let mut mind = Mind::begin(&[-0.6, 0.5], &[]).unwrap();
+        mind.open(id);
+        [-2.0, -1.2].into_iter().for_each(|score| mind.candidate(id, score));
+        let opinion = mind.opinion(id, 0.0).unwrap();
+        assert!(opinion.of_candidate < 0.5 * opinion.price && opinion.of_champion < 0.5 * opinion.price, "{opinion:?}");
     }
 
     #[test]

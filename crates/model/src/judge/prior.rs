@@ -34,6 +34,9 @@ const HARMFUL: [f64; 2] = [0.25, 0.55];
 /// How much less likely, as an exponent, each step to more and to larger good edits is: who begins by believing in
 /// plenty keeps noise until it learns better.
 const DOUBT: (f64, f64) = (0.5, 0.1);
+/// How much less likely each step to more good edits is once their share has to be guessed anew: they have become rarer
+/// sooner than more common.
+const DOUBT_ANEW: f64 = 0.85;
 
 /// The mixture of each hypothesis, and how likely each is at first.
 pub(super) struct Prior {
@@ -47,6 +50,22 @@ pub(super) struct Prior {
 pub(super) fn prior() -> &'static Prior {
     static PRIOR: OnceLock<Prior> = OnceLock::new();
     PRIOR.get_or_init(make)
+}
+
+/// The same beliefs with nothing known of the share of good edits; of their sizes and of the harmful ones everything.
+pub(super) fn with_share_forgotten(hypotheses: &[f64; HYPOTHESES]) -> [f64; HYPOTHESES] {
+    let likely: [f64; GOOD.len()] = std::array::from_fn(|more| (-DOUBT_ANEW * more as f64).exp());
+    let total: f64 = likely.iter().sum();
+    let mut forgotten = [0.0; HYPOTHESES];
+    // All that differ in nothing else share what they have.
+    for alike in (0..HYPOTHESES).step_by(GOOD.len() * HARMFUL.len()) {
+        for harmful in 0..HARMFUL.len() {
+            let of = |more: usize| alike + more * HARMFUL.len() + harmful;
+            let all: f64 = (0..GOOD.len()).map(|more| hypotheses[of(more)]).sum();
+            likely.iter().enumerate().for_each(|(more, likely)| forgotten[of(more)] = all * likely / total);
+        }
+    }
+    forgotten
 }
 
 /// What the best rule would gain per trial under each hypothesis, in sd of one trial: the price of a trial.

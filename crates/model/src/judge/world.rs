@@ -3,19 +3,18 @@
 use super::gauss::{Component, Level, blend};
 use super::noise::Shape;
 use super::normal::density;
-use super::prior::{COMPONENTS, HYPOTHESES, prior, rates};
+use super::prior::{COMPONENTS, HYPOTHESES, prior, rates, with_share_forgotten};
 use crate::id::ExperimentId;
 use crate::stats::Tally;
 
-/// How much of what was learned about the study's edits is let go with each further candidate: good ones run out, and no
-/// hypothesis is ever out of the question.
-const FORGETS: f64 = 0.03;
+/// How much of what was learned about the share of good edits is let go with each further candidate: they run out. What
+/// they and harmful ones are like is learned for good, except that no hypothesis is ever out of the question.
+const FORGETS_SHARE: f64 = 0.03;
+const FORGETS_ALL: f64 = 0.002;
 /// One candidate makes no hypothesis less likely than another by more than this: one huge gain is no rich study.
 const ONE_SAYS: f64 = 40.0;
 /// How much the first score of a candidate says about the noise, next to a repeat.
 const FIRST_SAYS: f64 = 0.4;
-/// Beyond so many sd no noise is the reason.
-const WRECK: f64 = 30.0;
 /// An effect beyond so many sd of one trial is far.
 const FAR: f64 = 6.0;
 /// How much of what is believed of a candidate is taken back where it is put on another champion: edits interact.
@@ -108,14 +107,15 @@ impl World {
         self.news += Level { mean, variance }.learn(score, self.shape, self.sd);
     }
 
-    pub(super) fn learn_candidate(&mut self, id: ExperimentId, score: f64) {
+    /// Learns a score of a candidate; a first one that is a wreck says nothing of the noise.
+    pub(super) fn learn_candidate(&mut self, id: ExperimentId, score: f64, is_wreck: bool) {
         let (shape, sd) = (self.shape, self.sd);
         let Some(bank) = self.bank_mut(id) else { return };
         let is_first = !std::mem::replace(&mut bank.is_seen, true);
         let likelihood = bank.learn(true, score, shape, sd);
-        // A first score says more of the candidate than of the noise, and one far off nothing at all of it.
+        // A first score says more of the candidate than of the noise.
         let says = match is_first {
-            true if bank.effect().abs() > WRECK * sd => 0.0,
+            true if is_wreck => 0.0,
             true => FIRST_SAYS,
             false => 1.0,
         };
@@ -279,8 +279,11 @@ impl World {
         likely.iter_mut().for_each(|likely| *likely = likely.max(least));
         self.hypotheses.iter_mut().zip(&likely).for_each(|(chance, likely)| *chance *= likely);
         let total: f64 = self.hypotheses.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        for (chance, first) in self.hypotheses.iter_mut().zip(&known.chances) {
-            *chance = (1.0 - FORGETS) * *chance / total + FORGETS * first;
+        self.hypotheses.iter_mut().for_each(|chance| *chance /= total);
+        let forgotten = with_share_forgotten(&self.hypotheses);
+        for ((chance, forgotten), first) in self.hypotheses.iter_mut().zip(&forgotten).zip(&known.chances) {
+            let stays = (1.0 - FORGETS_SHARE - FORGETS_ALL) * *chance;
+            *chance = stays + FORGETS_SHARE * forgotten + FORGETS_ALL * first;
         }
     }
 }

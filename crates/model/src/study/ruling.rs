@@ -47,8 +47,8 @@ struct Demands {
 fn demands(mode: Mode) -> Demands {
     match mode {
         Mode::Explore => Demands { bar: 0.0, price: 1.5, sure: 0.0, insists: false },
-        Mode::Balanced => Demands { bar: 0.03, price: 0.75, sure: 0.0, insists: false },
-        Mode::Strict => Demands { bar: 0.03, price: 0.5, sure: 0.95, insists: true },
+        Mode::Balanced => Demands { bar: 0.015, price: 0.5, sure: 0.0, insists: false },
+        Mode::Strict => Demands { bar: 0.03, price: 0.35, sure: 0.95, insists: true },
     }
 }
 

@@ -101,3 +101,17 @@ fn rate(prior: &Prior, weights: &[f64; COMPONENTS]) -> f64 {
     }
     0.5 * (low + high)
 }
+
+#[test]
+fn what_is_forgotten_is_how_common_good_edits_are_and_nothing_else() {
+    // One study: good edits of the fourth size, a quarter of all.
+    let mut sure = [0.0; HYPOTHESES];
+    let (of_scale, of_harm) = (HYPOTHESES / SCALES.len(), GOOD.len() * HARMFUL.len());
+    sure[3 * of_scale + of_harm + 3 * HARMFUL.len() + 1] = 1.0;
+    let forgotten = with_share_forgotten(&sure);
+    let found: Vec<usize> = (0..HYPOTHESES).filter(|hypothesis| forgotten[*hypothesis] > 0.0).collect();
+    let first = 3 * of_scale + of_harm + 1;
+    assert_eq!(found, (0..GOOD.len()).map(|more| first + more * HARMFUL.len()).collect::<Vec<_>>());
+    assert!((forgotten.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    assert!(found.windows(2).all(|pair| forgotten[pair[0]] > forgotten[pair[1]]), "rarer is likelier");
+}
