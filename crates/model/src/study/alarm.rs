@@ -8,6 +8,9 @@ use crate::stats::Tally;
 
 /// A score of the champion this unlikely by noise alone says that something is not what it was.
 const ALARM: f64 = 1e-4;
+/// One this unlikely is odd. Outliers are odd, too, but not several of them in a row on the same side.
+const ODD: f64 = 0.005;
+const IN_A_ROW: i32 = 3;
 /// So many of its scores tell whether it was that one score alone.
 const TELL: usize = 3;
 /// So many looks at a champion before a further one may say that it was the machine, where nothing else can tell.
@@ -45,9 +48,16 @@ impl State {
         let chosen_by = self.champion().map_or(0, |champion| champion.fresh().len()) - looks;
         let is_young = self.judging.before.is_some() && looks <= HOLDS;
         let may_ring = looks > SETTLED || (is_young && chosen_by >= SEVERAL && self.judging.looks >= KNOWN);
-        let Judging { mind: Some(mind), alarm, .. } = &mut self.judging else { return };
+        let Judging { mind: Some(mind), alarm, odd, .. } = &mut self.judging else { return };
+        let surprise = mind.surprise(told);
+        *odd = match (surprise < ODD, told > mind.level().0) {
+            (false, _) => 0,
+            (true, true) => (*odd).max(0) + 1,
+            (true, false) => (*odd).min(0) - 1,
+        };
         match alarm {
-            None if may_ring && mind.surprise(told) < ALARM => {
+            None if may_ring && (surprise < ALARM || odd.abs() >= IN_A_ROW) => {
+                *odd = 0;
                 let asks = if is_young { ASKS } else { 0 };
                 *alarm = Some(Alarm { champion: vec![told], former: Vec::new(), asks });
             }

@@ -42,6 +42,8 @@ pub(super) struct Judging {
     pub(super) unseen: u32,
     /// The champion gave what it hardly could: the machine seems to be another one, or it is not what it was kept for.
     pub(super) alarm: Option<Alarm>,
+    /// How many of the champion's scores in a row were odd: above what was expected, or below it where negative.
+    pub(super) odd: i32,
     /// The champion was found not to be what it was kept for: it stands only if it is better all the same.
     pub(super) refuted: bool,
     /// Candidates that were let go though they came close.

@@ -56,7 +56,9 @@ impl Study {
         let gap = WATCH[(judging.looks as usize).min(WATCH.len() - 1)];
         let gap = if self.is_champion_shown() { gap } else { gap.min(UNSEEN) };
         let at_target = !self.is_champion_shown() && self.target_reached().is_some();
-        let due = self.is_loop() && (judging.unwatched >= self.put_off(gap, WATCH_DEAR) || at_target);
+        // What is odd is looked at again at once: waiting costs all that is judged meanwhile.
+        let is_odd = judging.odd != 0;
+        let due = self.is_loop() && (judging.unwatched >= self.put_off(gap, WATCH_DEAR) || at_target || is_odd);
         due.then(|| self.probe(champion, self.trial(champion.id, Purpose::Sentinel, slot)))
     }
 

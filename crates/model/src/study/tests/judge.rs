@@ -448,14 +448,14 @@ fn where_no_seed_moves_the_baseline_a_champion_that_scatters_is_probed() {
 fn after_three_lucky_trials(machine: f64) -> (Driver, ExperimentId) {
     let mut driver = known(spec(), 1);
     let lucky = driver.propose("lucky");
-    driver.trial(0.7);
-    for value in [0.701, 0.699] {
+    driver.trial(0.8);
+    for value in [0.801, 0.799] {
         let (trial, experiment, purpose) = (TrialId(driver.study.state().next_trial), lucky, Purpose::Confirm);
         let (slot, seed, aid) = (Slot(0), crate::id::Seed(trial.0 as u32), None);
         driver.happen(What::TrialStarted { trial, experiment, purpose, seed, slot, aid });
         driver.finish((trial, experiment, purpose), measured(Some(value)));
     }
-    let (verdict, reason, _) = driver.settle(&[0.7], &QUIET);
+    let (verdict, reason, _) = driver.settle(&[0.8], &QUIET);
     assert_eq!(verdict, Verdict::Kept, "{reason}");
     driver.advance();
     let mut turn = 0;
@@ -496,7 +496,7 @@ fn a_keep_that_was_lucky_in_every_trial_that_chose_it_is_taken_back_once_the_one
 
 #[test]
 fn a_keep_stands_where_the_one_before_moved_with_it() {
-    let (driver, kept) = after_three_lucky_trials(0.3);
+    let (driver, kept) = after_three_lucky_trials(0.2);
     let state = driver.study.state();
     assert_eq!(state.champion, Some(kept));
     let (level, _) = state.mind().unwrap().level();
