@@ -60,6 +60,15 @@ impl Inbox {
         Inbox { dir: dir.join("inbox") }
     }
 
+    /// Waits until nobody else is at the box. Numbers that were read stay true as long as what this returns is held.
+    pub fn turn(&self) -> Result<File, InboxError> {
+        let failed = |what| move |source| InboxError { what, path: self.dir.clone(), source };
+        fs::create_dir_all(&self.dir).map_err(failed("make"))?;
+        let turn = File::open(&self.dir).map_err(failed("open"))?;
+        turn.lock().map_err(failed("lock"))?;
+        Ok(turn)
+    }
+
     /// Leaves a letter. When this returns, it will be taken up.
     pub fn put(&self, letter: &Letter, now: Timestamp) -> Result<(), InboxError> {
         let failed = |what, path: &Path| {
@@ -75,7 +84,7 @@ impl Inbox {
             file.sync_all()?;
             fs::rename(&temporary, &path)?;
             // The name has to last as well, in each folder that may be new.
-            self.dir.ancestors().take(3).try_for_each(|folder| File::open(folder)?.sync_all())
+            self.dir.ancestors().take(4).try_for_each(|folder| File::open(folder)?.sync_all())
         };
         written().map_err(failed("write", &path))
     }
@@ -145,10 +154,17 @@ impl Inbox {
     /// that was taken up is known by it.
     fn fresh_name(&self, now: Timestamp) -> io::Result<String> {
         // Two letters of one millisecond keep their order by how many wait.
-        let waiting = fs::read_dir(&self.dir)?.count();
+        let mut waiting = 0;
+        // A clock that was set back must not put a letter before those it answers to.
+        let mut now = now.0.max(0);
+        for entry in fs::read_dir(&self.dir)? {
+            waiting += 1;
+            let latest = entry?.file_name().to_str().and_then(|name| name.get(..16)?.parse().ok());
+            now = now.max(latest.unwrap_or(0));
+        }
         let mut chance = [0; 8];
         rustix::rand::getrandom(&mut chance, rustix::rand::GetRandomFlags::empty())?;
-        Ok(format!("{:016}-{waiting:04}-{}", now.0.max(0), hex(&chance)))
+        Ok(format!("{:016}-{waiting:04}-{}", now, hex(&chance)))
     }
 }
 

@@ -4,17 +4,21 @@ use overnight_model::Ending;
 use overnight_model::brief::Brief;
 use overnight_model::event::{AttemptFailure, Trouble as Kind};
 use overnight_model::proposal::{Contents, one_line};
-use overnight_model::spec::{Coding, Tier};
+use overnight_model::spec::{Coding, Preset, Tier};
 
 use super::Answer;
 use super::command::take_back;
 use super::preset::{self, Call, Listener, Said};
 use super::prompt::prompt;
+use super::secrets::Secrets;
 use crate::brief::read_program;
 use crate::clock;
 use crate::load;
 use crate::process::Stdin;
 use crate::worker::{Capture, HINT_MARK, Kind as Work, Order, Place, Ran, Room, Trouble};
+
+/// In tokens: far enough below the limit of an argument for texts of many bytes a sign.
+const MOST_OF_MINI: u64 = 30_000;
 
 /// Asks once.
 pub(crate) fn ask(
@@ -27,7 +31,12 @@ pub(crate) fn ask(
     let spec = &room.shop.spec;
     desk.fresh(room, contents)?;
     brief.set_program(read_program(&room.shop.triplet_dir.join(&spec.program)).as_deref());
+    if coding.preset == Preset::Mini {
+        // Its prompt is an argument, and the system allows one of 128 KiB.
+        brief.brief_tokens = brief.brief_tokens.min(MOST_OF_MINI);
+    }
     let passed = load::named_environment(&preset::variables(coding.preset));
+    let secrets = Secrets::of(&passed);
     let is_kept_in = room.shop.sandbox.tier() > Tier::None;
     let command = preset::command(&Call { coding, surface: &brief.surface, environment: &passed, is_kept_in });
     let budget = ("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string());
@@ -39,19 +48,29 @@ pub(crate) fn ask(
         capture.feed(bytes);
         listener.feed(stream, bytes);
     })?;
-    let (said, complaint) = listener.finish();
+    let (mut said, complaint) = listener.finish();
+    let complaint = secrets.mask(&complaint);
+    secrets.mask_said(&mut said);
     if let Some(answered) = said.other_model(coding.model.as_deref()) {
         let asked = coding.model.as_deref().unwrap_or_default();
         capture.feed(format!("\n{HINT_MARK}asked for the model `{asked}`, answered by `{answered}`\n").as_bytes());
     }
-    let output = Some(capture.finish());
+    let mut output = capture.finish();
+    secrets.mask_output(&mut output);
+    let output = Some(output);
     let edited = match take_back(desk, room, &left, contents)? {
         Ok(edited) => edited,
         Err(what) => return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output }),
     };
+    if secrets.are_in(&edited) {
+        let what = "it wrote a key of its own into the surface".to_owned();
+        return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output });
+    }
     // Whom we ended may have been in the middle of an edit; whoever ended by itself has left what it wanted to.
     let is_its_own_end = matches!(ending, Ending::Exited { .. } | Ending::Signaled { .. });
-    if edited != *contents && is_its_own_end {
+    // So may one whose provider left it.
+    let is_cut_off = !ending.succeeded() && said.trouble(clock::now()).is_some_and(|trouble| trouble.is_providers());
+    if edited != *contents && is_its_own_end && !is_cut_off {
         return Ok(Answer::Proposal { contents: edited, description: said.title(), took: usage.wall, output });
     }
     Ok(Answer::Failed { failure: failure(&ending, &said, &complaint), output })
@@ -113,11 +132,9 @@ fn last_line(text: &str, ending: &Ending) -> String {
 
 #[cfg(test)]
 mod tests {
-    use overnight_model::Millis;
-    use overnight_model::spec::Preset;
-
     use super::*;
     use crate::process::Stream;
+    use overnight_model::Millis;
 
     /// What is made of an end without a change.
     fn told(preset: Preset, ending: Ending, stdout: &str, stderr: &str) -> (String, Option<Kind>) {

@@ -4,6 +4,7 @@ pub(crate) mod coding;
 pub(crate) mod command;
 pub mod preset;
 mod prompt;
+mod secrets;
 
 use overnight_model::Millis;
 use overnight_model::event::AttemptFailure;

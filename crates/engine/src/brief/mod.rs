@@ -122,7 +122,7 @@ impl Memory {
             failures,
             near_misses: past::near_misses(state, &past),
             redo: Brief::to_redo(recent.iter()),
-            recent: recent.iter().filter_map(|row| past::told(state, row)).collect(),
+            recent: recent.iter().filter_map(|row| past::told(spec, state, row)).collect(),
             repeats: past::repeats(&past),
             open: past::open(state),
             said: state.said().map(|(said, _)| Word { word: said.word, text: said.text.clone() }).collect(),

@@ -4,6 +4,7 @@ use overnight_model::brief::untrusted::tail;
 use overnight_model::brief::{Brief, Failure, Kept, NearMiss, Open, Past, Repeat};
 use overnight_model::event::Proposed;
 use overnight_model::proposal::SurfaceBlob;
+use overnight_model::spec::Spec;
 use overnight_model::study::{Experiment, Row};
 use overnight_model::verdict::Group;
 use overnight_model::{BlobId, CommitId, ExperimentId, State, Verdict, What};
@@ -66,7 +67,9 @@ impl Memory {
         last.reverse();
         let mut failures = Vec::new();
         for row in last {
-            let Some(Past { experiment, description, verdict, reason, gain, .. }) = told(source.state, row) else {
+            let Some(Past { experiment, description, verdict, reason, gain, .. }) =
+                told(source.spec, source.state, row)
+            else {
                 continue;
             };
             if !self.outputs.contains_key(&experiment) {
@@ -123,10 +126,15 @@ fn end_of(output: &[u8]) -> String {
 }
 
 /// A verdict in short. Numbers of another evaluation would mislead; what was tried and what came of it need not.
-pub(super) fn told(state: &State, row: &Row) -> Option<Past> {
+pub(super) fn told(spec: &Spec, state: &State, row: &Row) -> Option<Past> {
     let verdict = row.verdict.filter(|verdict| *verdict != Verdict::Baseline)?;
     let is_present = row.segment == state.segment_number().0;
-    let reason = row.reason.clone().unwrap_or_default();
+    // What a scorer says of a bad number may quote the answers.
+    let is_scorers = verdict == Verdict::InvalidMetric && spec.evaluate.score.is_some();
+    let reason = match is_scorers {
+        true => "the scorer gave no number for it".to_owned(),
+        false => row.reason.clone().unwrap_or_default(),
+    };
     Some(Past {
         experiment: row.experiment,
         description: row.description.clone(),

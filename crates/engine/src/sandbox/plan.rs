@@ -67,7 +67,13 @@ pub fn agent_programs(spec: &Spec, triplet_dir: &Path, checkout: &Path, home: Op
         AgentKind::Coding(coding) => {
             let found = preset::find(coding.preset, &crate::load::allowed_environment());
             let mut folders = found.map(|found| preset::folders(&found.program)).unwrap_or_default();
-            folders.retain(|path| !super::is_secret(path, home));
+            let held_out = held_out(spec, triplet_dir, home);
+            // A program that lives in the checkout, or a folder that holds it, would show what is hidden there.
+            folders.retain(|path| {
+                let is_held_out = held_out.iter().any(|held| held.starts_with(path) || path.starts_with(held));
+                let is_too_much = checkout.starts_with(path) || home.starts_with(path);
+                !super::is_secret(path, home) && !is_held_out && !is_too_much
+            });
             return folders;
         }
         AgentKind::Command(command) => command,

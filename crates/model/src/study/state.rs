@@ -159,7 +159,10 @@ impl State {
                 });
             }
             What::Proposed(proposed) => {
-                self.answered(None, at);
+                // What nobody was asked for says nothing about a provider.
+                if self.open.get(&proposed.experiment).is_some_and(|open| open.asked) {
+                    self.answered(None, at);
+                }
                 self.propose(proposed, at);
             }
             What::TrialStarted { trial, experiment, purpose, seed, slot, aid } => {

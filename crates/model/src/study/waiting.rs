@@ -33,12 +33,16 @@ impl State {
 
     /// Learns how an agent's turn ended.
     pub(super) fn answered(&mut self, failure: Option<&AttemptFailure>, at: Timestamp) {
+        let until = self.waits_until();
         let Some(run) = &mut self.run else { return };
         let provider = failure.and_then(AttemptFailure::trouble).filter(|trouble| trouble.is_providers());
+        // Several agents were asked before the first of them failed: that is one failure, and one of them may know more.
+        let same = run.waiting.filter(|_| until.is_some_and(|until| at < until));
+        let before = run.waiting.map_or(0, |waiting| waiting.in_a_row);
         run.waiting = provider.map(|trouble| Waiting {
-            in_a_row: run.waiting.map_or(0, |waiting| waiting.in_a_row) + 1,
-            at,
-            retry_at: trouble.retry_at(),
+            in_a_row: same.map_or(before + 1, |same| same.in_a_row),
+            at: same.map_or(at, |same| same.at),
+            retry_at: trouble.retry_at().max(same.and_then(|same| same.retry_at)),
         });
     }
 }

@@ -28,6 +28,7 @@ pub enum Scale {
 pub enum Grain {
     /// All, to three significant digits: nobody wants to read more.
     Any,
+    /// To as many digits.
     Whole,
     PowerOfTwo,
 }
@@ -87,8 +88,10 @@ impl Domain {
                 let settled = match grain {
                     // The ends of a range exist, whatever their digits.
                     Grain::Any if value == low || value == high => value,
+                    Grain::Whole if value == low.ceil() || value == high.floor() => value,
                     Grain::Any => short(value, SHORT_DIGITS, high - low),
-                    Grain::Whole => value.round(),
+                    // 7000 rather than 6964, where the range is so wide that the rest says nothing.
+                    Grain::Whole => short(value.round(), SHORT_DIGITS, high - low).round(),
                     Grain::PowerOfTwo => value.abs().log2().round().exp2().copysign(value),
                 };
                 // Rounding may have left the range, whose ends need not be on the grain.
@@ -107,7 +110,7 @@ impl Domain {
     /// A value nearby that is easier to read: two digits, where more say nothing.
     pub fn plain(&self, value: f64) -> f64 {
         match self {
-            Domain::Number { low, high, grain: Grain::Any, .. } => {
+            Domain::Number { low, high, grain: Grain::Any | Grain::Whole, .. } => {
                 self.settle(short(value, SHORT_DIGITS - 1, 10.0 * (high - low)))
             }
             _ => value,

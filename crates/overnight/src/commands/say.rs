@@ -1,7 +1,7 @@
 //! `overnight say`: a person's word to whoever makes proposals, also while a run is going on.
 
 use overnight_engine::clock;
-use overnight_engine::inbox::Letter;
+use overnight_engine::inbox::{Inbox, Letter};
 use overnight_engine::load::{Site, locate};
 use overnight_engine::lock::Holder;
 use overnight_engine::say::{self, Posted, SayError, Word};
@@ -35,13 +35,15 @@ pub(crate) struct Say {
 
 pub(crate) fn say(place: &Place, args: &Say) -> Outcome<Exit> {
     let site = locate(&place.dir, place.study.as_deref())?;
-    let known = say::words(&site).map_err(told)?;
     if args.list {
-        return list(&known, &site, args.json);
+        return list(&say::words(&site).map_err(told)?, &site, args.json);
     }
-    let letter = match args.done {
-        Some(word) => take_back(word, &known, &site)?,
-        None => words(args, &known)?,
+    let text = args.done.is_none().then(|| text(args)).transpose()?;
+    let _turn = Inbox::of(&site.state()).turn().map_err(|error| told(error.into()))?;
+    let known = say::words(&site).map_err(told)?;
+    let letter = match (args.done, text) {
+        (Some(word), _) => take_back(word, &known, &site)?,
+        (None, text) => words(text.unwrap_or_default(), &known)?,
     };
     let me = Holder { pid: std::process::id(), what: "overnight say".to_owned(), dir: site.dir.clone() };
     let posted = say::post(&site, &me, &letter, clock::now()).map_err(told)?;
@@ -63,7 +65,7 @@ pub(crate) fn say(place: &Place, args: &Say) -> Outcome<Exit> {
     Ok(Exit::Done)
 }
 
-fn words(args: &Say, known: &[Word]) -> Outcome<Letter> {
+fn text(args: &Say) -> Outcome<String> {
     let text = args.words.join(" ");
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = ui::one_line(&words.join(" "));
@@ -74,6 +76,10 @@ fn words(args: &Say, known: &[Word]) -> Outcome<Letter> {
         let message = format!("that is {} bytes long, and a word may have {LONGEST}", text.len());
         return Err(CliError::usage(message).hint("write it into the program: it is read for every brief"));
     }
+    Ok(text)
+}
+
+fn words(text: String, known: &[Word]) -> Outcome<Letter> {
     if known.len() >= MOST {
         let message = format!("agents are told {MOST} words already, every time");
         return Err(CliError::usage(message).hint("take some back: `overnight say --list`, `overnight say --done N`"));

@@ -104,7 +104,8 @@ fn a_night_with(agent: &'static str) {
     // It was asked with the key and with the instructions, and told what came of its ideas.
     let questions = night.provider.questions();
     let has = |text: &str| questions.iter().any(|request| request.body.to_string().contains(text));
-    assert!(has("Turn the knob.") && has("a little less: kept"), "{} questions", questions.len());
+    let was_told = has("#1 kept") && has("#2 discarded") && has(": much more");
+    assert!(has("Turn the knob.") && was_told, "{} questions", questions.len());
     let carries_key = |value: &str| value.contains(KEY);
     assert!(questions.iter().all(|request| request.headers.iter().any(|(_, value)| carries_key(value))));
     assert!(!questions.iter().any(|request| carries_key(&request.body.to_string())), "the key is no part of a prompt");

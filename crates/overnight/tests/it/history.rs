@@ -104,7 +104,7 @@ fn a_run_does_not_know_of_what_was_imported() {
     ");
     insta::assert_snapshot!(with.ok(&["log", "-n", "1"]), @"
         #  verdict                loss         gain  what (why)
-        3  discarded                 1           −1  x 3 → 2: little is known there, −1.3 ± 3.4; nothing was tried that way yet (worse by 1)
+        3  discarded                 1           −1  x 3 → 2: little is known there, −1.1 ± 2.2; nothing was tried that way yet (worse by 1)
     --- to people
     imported   4 rows from results.tsv · overnight log --imported shows them
     3 experiments: 1 kept, 2 not better · trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout

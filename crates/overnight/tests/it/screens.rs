@@ -23,7 +23,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8: not moved before (worse by 21)
         2  kept                      0           +4  x 5 → 3: the other way was not better (better by 4, twice the same)
-        3  discarded                 1           −1  x 3 → 2: little is known there, −1.3 ± 3.4; nothing was tried that way yet (worse by 1)
+        3  discarded                 1           −1  x 3 → 2: little is known there, −1.1 ± 2.2; nothing was tried that way yet (worse by 1)
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)
@@ -54,7 +54,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
         0  baseline                  4            -  baseline
         1  discarded                25          −21  x 5 → 8: not moved before (worse by 21)
         2  kept                      0           +4  x 5 → 3: the other way was not better (better by 4, twice the same)
-        3  discarded                 1           −1  x 3 → 2: little is known there, −1.3 ± 3.4; nothing was tried that way yet (worse by 1)
+        3  discarded                 1           −1  x 3 → 2: little is known there, −1.1 ± 2.2; nothing was tried that way yet (worse by 1)
     --- to people
     3 experiments: 1 kept, 2 not better · trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     --- exit code 0
@@ -160,7 +160,7 @@ fn two_runs_one_after_the_other_are_one_study() {
     overnight · study main · loss (lower is better) · budget 10s · agent tuner · 1 slot
     sandbox standard: every command has files, processes and a network of its own
         #  verdict                loss         gain  what (why)
-        3  discarded                 1           −1  x 3 → 2: little is known there, −1.3 ± 3.4; nothing was tried that way yet (worse by 1)
+        3  discarded                 1           −1  x 3 → 2: little is known there, −1.1 ± 2.2; nothing was tried that way yet (worse by 1)
 
     baseline   loss 4  ([SHORT])
     champion   loss 0  ([SHORT], experiment 2)

@@ -44,7 +44,10 @@ pub(super) fn hear(said: &mut Said, event: &Value) {
             let parts = event["message"]["content"].as_array().into_iter().flatten();
             said.says(parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"));
         }
-        Some("rate_limit_event") => said.resets_at(event["rate_limit_info"]["resetsAt"].as_i64()),
+        // It tells of limits that are far away, too.
+        Some("rate_limit_event") if event["rate_limit_info"]["status"] == "rejected" => {
+            said.resets_at(event["rate_limit_info"]["resetsAt"].as_i64())
+        }
         // `subtype` says "success" here as well.
         Some("result") if event["is_error"] == true => {
             said.refused |= event["stop_reason"] == "refusal";

@@ -37,7 +37,7 @@ pub(crate) fn folders(program: &Path) -> Vec<PathBuf> {
     let above = |is: &dyn Fn(&Path) -> bool| real.ancestors().filter(|folder| is(folder)).last().map(Path::to_owned);
     // With what it depends on: packages beside it.
     let modules = above(&|folder| folder.file_name().is_some_and(|name| name == "node_modules"));
-    let environment = above(&|folder| folder.join("pyvenv.cfg").is_file());
+    let environment = real.ancestors().find(|folder| folder.join("pyvenv.cfg").is_file()).map(Path::to_owned);
     let whole = modules.or(environment);
     let mut found = vec![program.to_owned()];
     found.push(whole.unwrap_or(real));
@@ -80,6 +80,10 @@ pub fn version(keeper: &Keeper, found: &Found, environment: &[(String, String)],
         sandbox: Sandbox::None,
     };
     let mut said = Vec::new();
-    keeper.start(&job).ok()?.finish(|_, bytes| said.extend_from_slice(&bytes[..bytes.len().min(4096)])).ok()?;
+    let mut hear = |bytes: &[u8]| {
+        let room = 4096_usize.saturating_sub(said.len());
+        said.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    };
+    keeper.start(&job).ok()?.finish(|_, bytes| hear(bytes)).ok()?;
     version_in(&String::from_utf8_lossy(&said))
 }

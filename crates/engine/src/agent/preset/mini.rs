@@ -22,11 +22,13 @@ pub(super) fn hear_line(said: &mut Said, line: &str) {
         said.listens(false);
     } else if speaks("mini-swe-agent (step") {
         said.begins_anew();
+        // Whatever went wrong before was not the end.
+        said.recovers();
         said.listens(true);
     } else if text.starts_with("```") || ["System", "User", "Tool", "Exit"].into_iter().any(speaks) {
         // Commands are no words, and the words of others are not its own.
         said.listens(false);
-    } else if text.contains("litellm.") && (text.contains("Error") || text.contains("Exception")) {
+    } else if text.starts_with("litellm.") && (text.contains("Error") || text.contains("Exception")) {
         said.fails(text, None);
     } else {
         said.adds_if_listening(line);

@@ -14,6 +14,9 @@ const TEXT_LIMIT: usize = 64 * 1024;
 /// Where programs that have no events say what went wrong.
 const COMPLAINT_LIMIT: usize = 16 * 1024;
 
+/// Nobody is waited for longer.
+const A_DAY: u64 = 24 * 3600;
+
 /// What counts of all that was said.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Said {
@@ -113,7 +116,8 @@ impl Said {
         match self.trouble {
             _ if self.refused => Some(Trouble::Refusal),
             Some(Trouble::RateLimit { .. }) => {
-                let from_now = self.wait.map(|seconds| Timestamp(now.0 + seconds as i64 * 1000));
+                let from_now =
+                    self.wait.map(|seconds| Timestamp(now.0.saturating_add(seconds.min(A_DAY) as i64 * 1000)));
                 let reset = self.reset.map(|seconds| Timestamp(seconds.saturating_mul(1000)));
                 Some(Trouble::RateLimit { retry_at: reset.filter(|reset| *reset > now).or(from_now) })
             }

@@ -3,7 +3,9 @@
 use overnight_model::event::Trouble;
 
 /// Words by which an error is known. They are looked for in what agents say of errors, never in what a model says.
-const WORDS: [(&[&str], Trouble); 7] = [
+const WORDS: [(&[&str], Trouble); 8] = [
+    // Waiting does not fill an account.
+    (&["insufficient_quota", "check your plan and billing"], Trouble::Denied),
     (
         &["context_length_exceeded", "context length", "context window", "prompt is too long", "contextwindowexceeded"],
         Trouble::ContextOverflow,
@@ -64,8 +66,9 @@ const WORDS: [(&[&str], Trouble); 7] = [
             "stream ended",
             "network error",
             "fetch failed",
-            "terminated",
-            "timed out",
+            "request timed out",
+            "connection timed out",
+            "terminated: other side closed",
             "apiconnectionerror",
             "incomplete json",
             "failed to parse json",
@@ -84,6 +87,7 @@ pub(super) fn classify(what: &str, status: Option<u64>) -> Option<Trouble> {
     // A prompt that is too long is a bad request among others.
     let known = WORDS.iter().find(|(words, _)| words.iter().any(|word| has(&text, word))).map(|(_, trouble)| *trouble);
     match status {
+        Some(429) if known == Some(Trouble::Denied) => known,
         Some(429) => Some(Trouble::RateLimit { retry_at: None }),
         Some(401..=403) => Some(Trouble::Denied),
         Some(404) => Some(Trouble::UnknownModel),
@@ -97,14 +101,21 @@ pub(crate) fn complains_of(complaint: &str) -> Option<Trouble> {
     complaint.lines().rev().find_map(|line| classify(line, None))
 }
 
-/// Whether a text has a word; a number counts only where it stands alone.
+/// Whether a text has a word; a number counts only where it is called a status, or begins the text: lines of a program have
+/// numbers, too.
 fn has(text: &str, word: &str) -> bool {
     let is_number = word.chars().all(|c| c.is_ascii_digit());
     text.match_indices(word).any(|(at, _)| {
-        let beside = [text[..at].chars().next_back(), text[at + word.len()..].chars().next()];
-        !is_number || beside.into_iter().flatten().all(|c| !c.is_alphanumeric() && c != '.')
+        let (before, after) =
+            (text[..at].trim_end_matches([' ', ':', '=', '"', '(', '[', '\'', '#']), &text[at + word.len()..]);
+        let is_called = before.is_empty() || STATUS.iter().any(|name| before.ends_with(name));
+        let ends = after.chars().next().is_none_or(|c| !c.is_alphanumeric() && c != '.');
+        !is_number || (is_called && ends)
     })
 }
+
+/// What stands before a number that is a status.
+const STATUS: [&str; 6] = ["status", "code", "http", "error", "http/1.1", "status_code"];
 
 /// The seconds that a provider asks to be left alone.
 pub(super) fn wait_in(text: &str) -> Option<u64> {
@@ -115,7 +126,7 @@ pub(super) fn wait_in(text: &str) -> Option<u64> {
     let value: f64 = number.parse().ok()?;
     let unit = after[number.len()..].trim_start();
     let seconds = match unit {
-        unit if unit.starts_with("ms") => value / 1000.0,
+        unit if unit.starts_with("ms") || unit.starts_with("milli") => value / 1000.0,
         unit if unit.starts_with('m') => value * 60.0,
         unit if unit.starts_with('h') => value * 3600.0,
         _ => value,

@@ -15,12 +15,16 @@ pub(super) fn tried_that_way(seen: &Seen<'_>, here: &Point, point: &Point) -> (u
     let length = norm(&way);
     let (mut tried, mut better) = (0, 0);
     for (told, row) in seen.told.iter().zip(&seen.rows) {
-        let Result::Value { value, .. } = told.result else { continue };
+        let is_better = match told.result {
+            Result::Pending => continue,
+            Result::Failed => false,
+            Result::Value { value, .. } => level.is_some_and(|level| value < level),
+        };
         let other = step(seen, &middle, row);
         let along: f64 = way.iter().zip(&other).map(|(a, b)| a * b).sum();
         if along > SAME_WAY * length * norm(&other) {
             tried += 1;
-            better += usize::from(level.is_some_and(|level| value < level));
+            better += usize::from(is_better);
         }
     }
     (tried, better)
