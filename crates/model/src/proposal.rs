@@ -137,7 +137,7 @@ fn marker_line(text: &[u8], marker: &str) -> Option<(usize, usize)> {
 }
 
 /// Lines outside the common beginning and end, on the larger side: cheap, and never less than the true difference.
-fn lines_changed(old: &[u8], new: &[u8]) -> usize {
+pub fn lines_changed(old: &[u8], new: &[u8]) -> usize {
     let lines = |text| <[u8]>::split(text, |byte| *byte == b'\n').collect::<Vec<_>>();
     let (old, new) = (lines(old), lines(new));
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();

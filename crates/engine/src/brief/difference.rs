@@ -1,7 +1,7 @@
 //! What a proposal changed, as a brief tells it: whole, or not at all.
 
 use overnight_model::brief::untrusted::visible;
-use overnight_model::proposal::{Contents, SurfaceBlob};
+use overnight_model::proposal::{Contents, SurfaceBlob, lines_changed};
 
 use crate::dispatch::Fault;
 use crate::ledger::Reader;
@@ -32,7 +32,7 @@ fn of(before: &Contents, after: &Contents) -> Difference {
     let mut text = String::new();
     for (path, new) in &after.0 {
         let old = before.get(path).unwrap_or_default();
-        let lines = most_changed(old, new);
+        let lines = lines_changed(old, new);
         if lines > MOST_LINES {
             return Difference::Not(format!("some {lines} lines of {path} differ: too many to be shown"));
         }
@@ -45,15 +45,6 @@ fn of(before: &Contents, after: &Contents) -> Difference {
         }
     }
     Difference::Text(text)
-}
-
-/// Lines outside the common beginning and end, on the larger side: at least as many as the true difference.
-fn most_changed(old: &[u8], new: &[u8]) -> usize {
-    let lines = |text| <[u8]>::split(text, |byte| *byte == b'\n').collect::<Vec<_>>();
-    let (old, new) = (lines(old), lines(new));
-    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
-    (old.len() - head - tail).max(new.len() - head - tail)
 }
 
 #[cfg(test)]
