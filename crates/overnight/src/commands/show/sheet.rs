@@ -60,7 +60,8 @@ impl Sheet<'_> {
         }
         if let Some((title, bytes, text)) = output {
             let kept = tail(text, PAGE_LINES, PAGE_LINE_LIMIT).join("\n");
-            let note = Line::default().with(format!("the end of {bytes} bytes"), Tone::Faint);
+            let end = if *bytes as usize > kept.len() + 1 { "the end of " } else { "" };
+            let note = Line::default().with(format!("{end}{bytes} bytes"), Tone::Faint);
             sections.push(Section::new(&format!("The output of {title}"), vec![Block::Note(note), Block::Code(kept)]));
         }
         let about =

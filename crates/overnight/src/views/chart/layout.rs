@@ -102,7 +102,9 @@ fn range(plot: &Plot) -> (f64, f64) {
         [step.level - half, step.level + half]
     };
     let levels = ends(plot.steps.iter().flat_map(around).chain(plot.baseline));
-    let mut values: Vec<f64> = plot.points.iter().filter_map(|point| point.value).collect();
+    // What is not believed does not decide how the rest is seen.
+    let believed = plot.points.iter().filter(|point| role(point.verdict) != Role::Refused);
+    let mut values: Vec<f64> = believed.filter_map(|point| point.value).collect();
     values.sort_by(f64::total_cmp);
     let quantile = |share: f64| values.get(((values.len().max(1) - 1) as f64 * share).round() as usize).copied();
     let typical = || [quantile(QUANTILES.0), quantile(QUANTILES.1)].into_iter().flatten();
@@ -232,8 +234,8 @@ impl Legend {
         let mut entries = Vec::new();
         for role in wanted {
             let word = words(role).to_owned();
-            let width = (word.chars().count() as f64 + 5.0) * letter;
-            if column + width - 2.0 * letter > size.width && column > letter {
+            let width = (word.chars().count() as f64 + 6.0) * letter;
+            if column + width - 2.5 * letter > size.width && column > letter {
                 (column, row) = (letter * 0.5, row + 1);
             }
             entries.push((role, word, (column, (row as f64 + 0.5) * line)));
@@ -262,7 +264,7 @@ impl Legend {
                 }
                 _ => Shape::Marks { role: *role, at: vec![((from + to) / 2.0, *y)] },
             };
-            let at = (to + letter * 0.7, *y);
+            let at = (to + letter * 1.2, *y);
             [mark, Shape::Label { at, anchor: Anchor::Start, text: word.clone() }]
         };
         self.entries.iter().flat_map(entry).collect()

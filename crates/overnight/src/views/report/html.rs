@@ -90,7 +90,8 @@ fn line(line: &Line) -> Markup {
 }
 
 fn span(Span { text, tone }: &Span) -> Markup {
-    let text = one_line(text);
+    // An amount and its interval are one word.
+    let text = one_line(text).replace(" ± ", "\u{a0}±\u{a0}");
     html! {
         @match tone {
             Tone::Plain => (text),

@@ -140,7 +140,9 @@ fn sentence(board: &Board) -> Line {
             let number = |value: &Option<f64>| value.map_or_else(|| "unknown".to_owned(), short_number);
             let share = share.filter(|share| share.abs() < 10.0 && *surety != Surety::Doubtful);
             let share = share.map_or_else(String::new, |share| format!(" ({})", percent(share)));
-            let (size, tone) = (amount(*estimate), if *surety == Surety::Doubtful { Tone::Doubt } else { Tone::Good });
+            // Green is for what was measured.
+            let is_sure = matches!(surety, Surety::Exact | Surety::Measured);
+            let (size, tone) = (amount(*estimate), if is_sure { Tone::Good } else { Tone::Doubt });
             let levels = format!("{metric} {} → {}", number(from), number(to));
             let tried = experiments(summary);
             match surety {
