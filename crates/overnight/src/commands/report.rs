@@ -24,6 +24,10 @@ use crate::views::report::{self, Depth, Diffs, Document};
 /// One line of an output that tells why it ended.
 const LAST_WORDS: usize = 160;
 
+/// Bytes of one diff and of all of them: a surface may be one line of a megabyte, and a page has to open.
+const ONE_DIFF: usize = 20_000;
+const ALL_DIFFS: usize = 800_000;
+
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Report {
     /// Print it as Markdown
@@ -144,18 +148,36 @@ fn last_words(reader: &Reader, output: &BlobId) -> Outcome<Option<String>> {
     Ok(lines.next().map(|line| line.chars().take(LAST_WORDS).collect()))
 }
 
-/// What those experiments changed whose change is shown.
+/// What those experiments changed whose change is shown: suspects first, then the latest keeps, as long as there is room.
 fn diffs(reader: Option<&Reader>, board: &Board, depth: Depth) -> Outcome<Diffs> {
     let mut diffs = Diffs::new();
     let Some(reader) = reader else { return Ok(diffs) };
+    let suspects = board.suspects.iter().take(depth.others);
     let kept = board.kept.iter().rev().take(depth.kept);
     let near = board.near.iter().take(depth.others);
-    let faded = board.faded.iter().filter(|faded| faded.is_retracted).take(depth.others).map(|faded| &faded.row);
-    let rows: Vec<&Row> = kept.chain(&board.suspects).chain(near).chain(faded).collect();
+    let faded = board.faded.iter().take(depth.others).map(|faded| &faded.row);
+    let rows: Vec<&Row> = suspects.chain(kept).chain(near).chain(faded).collect();
+    let mut room = ALL_DIFFS;
     for row in rows {
-        diffs.insert(row.experiment, origin::diff(reader, &reader.events_of(row.experiment)?)?);
+        let text = match room {
+            0 => String::new(),
+            room => cut(origin::diff(reader, &reader.events_of(row.experiment)?)?, room.min(ONE_DIFF)),
+        };
+        room = room.saturating_sub(text.len());
+        let text = if room == 0 { format!("{text}\n… overnight show {}", row.experiment) } else { text };
+        diffs.insert(row.experiment, text);
     }
     Ok(diffs)
+}
+
+/// The beginning of a text that is longer than there is room for.
+fn cut(mut text: String, room: usize) -> String {
+    if text.len() > room {
+        let end = (0..=room).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
+        text += "…";
+    }
+    text
 }
 
 /// A chart needs a level to be drawn.
@@ -171,4 +193,15 @@ pub(super) fn written(path: &Path, bytes: &[u8]) -> Outcome<()> {
     Sink::replace(path, bytes)?;
     ui::say(&format!("wrote      {} ({:.0} kB)", path.display(), (bytes.len() as f64 / 1000.0).max(1.0)));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_that_is_too_long_is_cut_between_two_characters() {
+        assert_eq!(cut("+ä+ö".to_owned(), 2), "+…");
+        assert_eq!(cut("+ä+ö".to_owned(), 100), "+ä+ö");
+    }
 }

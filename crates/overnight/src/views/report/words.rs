@@ -16,6 +16,10 @@ use crate::views::{night, term};
 /// What experiments changed, as unified diffs.
 pub(crate) type Diffs = HashMap<ExperimentId, String>;
 
+/// Enough of a description to know it by, and enough to understand it.
+const NAME: usize = 60;
+const SENTENCE: usize = 400;
+
 /// How much of everything is shown; what is left out is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Depth {
@@ -23,13 +27,15 @@ pub(crate) struct Depth {
     pub(crate) others: usize,
     /// Lines of one diff.
     pub(crate) diff: usize,
+    /// Whether lines around a change are left out.
+    pub(crate) changed_only: bool,
 }
 
 impl Depth {
     /// A screen or two.
-    pub(crate) const SCREEN: Depth = Depth { kept: 12, others: 5, diff: 8 };
-    pub(crate) const TEXT: Depth = Depth { kept: 50, others: 10, diff: 40 };
-    pub(crate) const PAGE: Depth = Depth { kept: 200, others: 25, diff: 300 };
+    pub(crate) const SCREEN: Depth = Depth { kept: 12, others: 5, diff: 8, changed_only: true };
+    pub(crate) const TEXT: Depth = Depth { kept: 50, others: 10, diff: 40, changed_only: false };
+    pub(crate) const PAGE: Depth = Depth { kept: 200, others: 25, diff: 300, changed_only: false };
 }
 
 /// The whole report.
@@ -200,7 +206,12 @@ fn trials(board: &Board) -> Vec<Block> {
     }
     if let Some(summary) = &board.summary {
         let sure = board.sure.map(|sure| night::sure_words(&sure, summary.trial_time));
-        let exact = || summary.noise.sd.filter(|sd| *sd == 0.0).map(|_| "any gain: no noise was seen".to_owned());
+        let least = board.setting.asked.without_noise().gain;
+        let exact = || match summary.noise.sd {
+            Some(0.0) if least > 0.0 => Some(format!("any gain above {}: no noise was seen", short_number(least))),
+            Some(0.0) => Some("any gain: no noise was seen".to_owned()),
+            _ => None,
+        };
         facts.extend(sure.or_else(exact).map(|sure| ("sure", sure.into())));
         facts.push(("so far", term::counts(summary).into()));
     }
@@ -286,8 +297,9 @@ pub(super) fn experiment(row: &Row, tone: Tone, board: &Board) -> Item {
     facts.push(row.agent.clone());
     facts.extend(row.commit.as_ref().map(|commit| commit.short().to_owned()));
     let mut details = vec![Line::default().with(facts.join(" · "), Tone::Faint)];
-    details.extend(row.reason.as_ref().map(|reason| Line::from(reason.as_str())));
-    Item { name: row.experiment.to_string(), figure, text: row.description.as_str().into(), details, diff: None }
+    details.extend(row.reason.as_ref().map(|reason| Line::from(short(reason, SENTENCE))));
+    let text = short(&row.description, SENTENCE).into();
+    Item { name: row.experiment.to_string(), figure, text, details, diff: None }
 }
 
 /// The gain over the champion of its time, with its interval.
@@ -304,9 +316,10 @@ fn gain(row: &Row) -> String {
 /// The first lines of what it changed.
 fn diff(diffs: &Diffs, row: &Row, depth: Depth) -> Option<String> {
     let text = diffs.get(&row.experiment).filter(|text| !text.is_empty())?;
-    let lines: Vec<&str> = text.lines().collect();
+    let is_change = |line: &&str| line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---");
+    let lines: Vec<&str> = text.lines().filter(|line| !depth.changed_only || is_change(line)).collect();
     if lines.len() <= depth.diff {
-        return Some(text.clone());
+        return Some(lines.join("\n"));
     }
     let left_out = lines.len() - depth.diff;
     Some(format!("{}\n… {left_out} more lines: overnight show {}", lines[..depth.diff].join("\n"), row.experiment))
@@ -370,7 +383,7 @@ fn caused(cause: &Cause) -> Item {
     details.extend(said.as_ref().map(|said| Line::default().code(said.clone())));
     let example = |(id, what): &(ExperimentId, String)| match what.is_empty() {
         true => id.to_string(),
-        false => format!("{id} {}", short(what)),
+        false => format!("{id} {}", short(what, NAME)),
     };
     let examples: Vec<String> = examples.iter().map(example).collect();
     let such = if *count as usize > examples.len() { "the last: " } else { "" };
@@ -378,15 +391,15 @@ fn caused(cause: &Cause) -> Item {
     Item {
         name: format!("{count}×"),
         figure: Some(Span::new(verdict.name(), Tone::Bad)),
-        text: reason.into(),
+        text: short(&reason, SENTENCE).into(),
         details,
         diff: None,
     }
 }
 
-/// Enough of a description to know it by.
-fn short(text: &str) -> String {
-    match text.char_indices().nth(60) {
+/// The beginning of a text that is too long for its place.
+fn short(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
@@ -411,7 +424,7 @@ fn near(board: &Board, diffs: &Diffs, depth: Depth) -> Vec<Block> {
             "To be done again: they were made for a champion that has moved on, and do not merge with the new one."
                 .into(),
         ));
-        let again = |(id, what): &(ExperimentId, String)| Line::from(format!("{id} {what}"));
+        let again = |(id, what): &(ExperimentId, String)| Line::from(format!("{id} {}", short(what, SENTENCE)));
         blocks.push(Block::List(board.redo.iter().take(depth.others).map(again).collect()));
         blocks.extend(more(board, board.redo.len(), depth.others));
     }
