@@ -22,8 +22,8 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    pub(crate) const WIDE: Size = Size { width: 960.0, height: 400.0, letter: (7.0, 18.0), grain: 1.0 };
-    pub(crate) const NARROW: Size = Size { width: 370.0, height: 330.0, letter: (7.0, 18.0), grain: 1.0 };
+    pub(crate) const WIDE: Size = Size { width: 960.0, height: 400.0, letter: (8.0, 18.0), grain: 1.0 };
+    pub(crate) const NARROW: Size = Size { width: 370.0, height: 330.0, letter: (8.0, 18.0), grain: 1.0 };
 
     /// A terminal of so many columns and rows.
     pub(crate) fn terminal(columns: usize, rows: usize) -> Size {
@@ -52,7 +52,9 @@ pub(crate) fn scene(plot: &Plot, size: Size) -> Scene {
     let about = (((bottom - top) / (2.5 * line)) as usize).clamp(2, 8);
     let rows = y.ticks(about, false);
     let widest = rows.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(1);
-    let (left, right) = ((widest as f64 + 1.0) * letter, size.width - 1.5 * letter);
+    // The last number below stands half outside of what is above it.
+    let half = plot.last.to_string().len() as f64 / 2.0;
+    let (left, right) = ((widest as f64 + 1.0) * letter, size.width - half.max(1.5) * letter);
     let x = Scale::new((plot.first as f64, (plot.last as f64).max(plot.first as f64 + 1.0)), (left, right));
     let mut shapes = Vec::new();
     for (value, text) in &rows {

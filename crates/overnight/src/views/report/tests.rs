@@ -1,4 +1,4 @@
-use overnight_model::study::Row;
+use overnight_model::study::{FlakyGuard, Row, SeedUse};
 use overnight_model::{ExperimentId, Verdict};
 
 use super::*;
@@ -199,6 +199,27 @@ fn one_wild_value_does_not_flatten_the_chart() {
 }
 
 #[test]
+fn no_label_is_cut_off_at_the_edge() {
+    let mut plot = Plot { last: 10_000, ..hostile().0.plot };
+    (plot.metric, plot.points) = ("loss".to_owned(), Vec::new());
+    plot.steps.iter_mut().for_each(|step| step.level *= 333_333.0);
+    plot.baseline = None;
+    for size in [Size::WIDE, Size::NARROW] {
+        let drawn = scene(&plot, size);
+        for shape in &drawn.shapes {
+            let chart::Shape::Label { at, anchor, text } = shape else { continue };
+            let width = text.chars().count() as f64 * size.letter.0;
+            let (left, right) = match anchor {
+                chart::Anchor::Start => (at.0, at.0 + width),
+                chart::Anchor::Middle => (at.0 - width / 2.0, at.0 + width / 2.0),
+                chart::Anchor::End => (at.0 - width, at.0),
+            };
+            assert!(left >= 0.0 && right <= drawn.width, "{text}: {left} to {right} of {}", drawn.width);
+        }
+    }
+}
+
+#[test]
 fn a_picture_is_a_png() {
     let (board, _) = hostile();
     let bytes = chart::png(&scene(&board.plot, Size::WIDE)).unwrap();
@@ -208,4 +229,186 @@ fn a_picture_is_a_png() {
     assert_eq!((info.width, info.height), (1920, 800));
     let has = |colour: [u8; 3]| pixels.chunks(3).any(|pixel| pixel == colour);
     assert!(has([0x1f, 0x5f, 0xbf]) && has([0x0a, 0x7d, 0x43]) && has([255, 255, 255]), "line, keep and paper");
+}
+
+/// A night in which everything happens that can be told.
+fn eventful() -> (Board, Diffs) {
+    let mut known = summary();
+    known.stopped = None;
+    known.suspects = 1;
+    known.flaky = vec![FlakyGuard { command: "pytest -q".to_owned(), failed: 2, runs: 9 }];
+    known.noise.seed = SeedUse::Settles;
+    let mut gather = Gather::new(Fold::default(), Some(known), setting());
+    let judged = |id, verdict, metric, (low, high): (f64, f64), reason: &str| Row {
+        gain: Some((low + high) / 2.0),
+        gain_low: Some(low),
+        gain_high: Some(high),
+        reason: Some(reason.to_owned()),
+        ..row(id, Some(verdict), metric)
+    };
+    gather.row(row(0, Some(Verdict::Baseline), Some(4.0)));
+    gather.row(judged(
+        1,
+        Verdict::Discarded,
+        Some(4.1),
+        (-0.2, 0.3),
+        "perhaps better by 0.05, 40 % likely enough, 1 trial",
+    ));
+    gather.row(judged(2, Verdict::Kept, Some(3.0), (0.8, 1.2), "better by 1, more than 99 % sure, 2 trials"));
+    gather.row(judged(
+        3,
+        Verdict::Suspect,
+        Some(-90.0),
+        (90.0, 95.0),
+        "better by 93, more than max_step_gain 3: a person should look",
+    ));
+    let moved = "made for a champion that has moved on; it does not merge with the new one";
+    gather.row(Row { reason: Some(moved.to_owned()), ..row(4, Some(Verdict::Discarded), None) });
+    for id in 5..8 {
+        gather.row(Row { reason: Some("exit code 1".to_owned()), ..row(id, Some(Verdict::Crashed), None) });
+        gather.words(ExperimentId(id), "NameError: name 'rate' is not defined".to_owned());
+    }
+    gather.row(Row {
+        reason: Some("guard `pytest -q`: exit code 1".to_owned()),
+        ..row(8, Some(Verdict::GuardFailed), Some(2.0))
+    });
+    let mut board = gather.board();
+    board.plot.steps = vec![
+        Step { from: 0, champion: ExperimentId(0), level: 4.0, half: None },
+        Step { from: 2, champion: ExperimentId(2), level: 3.0, half: Some(0.2) },
+    ];
+    let lucky =
+        judged(9, Verdict::Retracted, Some(3.4), (-0.5, 0.1), "it did not hold: worse by 0.2 by all that was measured");
+    board.faded.push(Faded { row: lucky, once: Some(0.7), is_retracted: true });
+    let diff = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n-rate = 3\n+rate = 2\n width = 1\n".to_owned();
+    (board, [(ExperimentId(2), diff)].into())
+}
+
+#[test]
+fn an_eventful_night_is_told_in_the_order_in_which_a_person_asks() {
+    let (board, diffs) = eventful();
+    let mut document = page(&board, &diffs, Depth::SCREEN);
+    // The chart has tests of its own.
+    document.sections.iter_mut().for_each(|section| section.blocks.retain(|block| *block != Block::Chart));
+    let shown = terminal(&document, None, Screen { columns: 90, colour: false });
+    insta::with_settings!({ filters => vec![(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "[TIME]")] }, {
+        insta::assert_snapshot!(shown, @"
+        overnight · main
+        loss (lower is better) · the last run was killed; as of [TIME]
+
+        Better by 1.00 ± 0.20 (25 %) than the baseline: loss 4 → 3, after 5 experiments.
+          trust: cooperative · sandbox standard · 4 seeds · no holdout · measured again, without
+          the runs that chose it
+          1 suspect waits for your word: overnight review
+
+        WHERE THE TRIALS WENT
+          sure        a gain of 0.24 is kept nine times in ten, after about 3 trials, 2.7s of
+                      machine time
+          so far      5 experiments: 1 kept, 3 not better, 1 broken
+
+        PROGRESS
+
+        KEPT
+             2  +1 (0.8 to 1.2)  idea 2
+                loss 3 · 1 trial · tuner · commit2
+                better by 1, more than 99 % sure, 2 trials
+                -rate = 3
+                +rate = 2
+
+        LOOKED BETTER ONCE, AND DID NOT HOLD
+          The best single run against everything that was measured: a run that was picked for
+          being high says little.
+             9  +0.7 once, −0.2 (−0.5 to 0.1) by all  idea 9
+                kept, and taken back
+                loss 3.4 · 1 trial · tuner · commit9
+                it did not hold: worse by 0.2 by all that was measured
+
+        FAILED
+          3 broken: no number that could be compared
+            3×  crashed  exit code 1
+                NameError: name 'rate' is not defined
+                7 idea 7 · 6 idea 6 · 5 idea 5
+          1 refused: against a rule, whatever the number
+            1×  guard_failed  guard `pytest -q`: exit code 1
+                8 idea 8
+
+        NEAR-MISSES
+          Not kept, and not refuted: what is known of their gain reaches about as far to better as
+          to worse.
+             1  +0.05 (−0.2 to 0.3)  idea 1
+                loss 4.1 · 1 trial · tuner · commit1
+                perhaps better by 0.05, 40 % likely enough, 1 trial
+          To be done again: they were made for a champion that has moved on, and do not merge with
+          the new one.
+          · 4 idea 4
+
+        NEEDS YOU
+          Numbers that are not to be believed as they are. Read the change, then say overnight
+          review N --keep or overnight review N --discard.
+             3  +92.5 (90 to 95)  idea 3
+                loss -90 · 1 trial · tuner · commit3
+                better by 93, more than max_step_gain 3: a person should look
+          · The last run was killed: overnight run goes on where it was.
+          · The guard pytest -q is flaky: failed 2 of 9 runs, then passed.
+
+        COSTS
+          trials      0ms
+          agents      0ms at work, 0 turns
+          night       0ms
+          money       unknown: nobody counted what models cost
+
+        HEALTH
+          noise       sd 0.1 from 0 trials
+          drift       no alarm that called for anything to be run again
+          taken back  nothing
+          assurance   cooperative: the code under test prints its own metric
+          sandbox     standard: files, processes and a network of its own for every command
+          network     none for candidates
+          lost trials none
+
+        NOT CHECKED
+          · No holdout: a gain may be fitted to this very evaluation. [holdout] keeps data back.
+          · Candidates print their own number, and could lie: evaluate.score ends that.
+          · No guard: nothing but the metric was looked at, neither tests nor memory nor size.
+          · The chain of the ledger was not verified for this page: overnight verify does.
+
+        GO ON
+          overnight review                         # what waits for your word
+          overnight show champion                  # the winner in full: diff, trials, numbers
+          overnight compare baseline champion      # measure the gain again, with fresh seeds
+          overnight audit commit0..overnight/main  # which keeps carry it
+          git log overnight/main                   # what was kept, and why
+          git merge overnight/main                 # take it over
+          overnight log --all                      # every experiment
+          overnight verify                         # prove that this is what happened
+          overnight run                            # go on
+        ");
+    });
+}
+
+#[test]
+fn a_chart_of_any_numbers_stays_inside_its_frame() {
+    let values = [0.0, -0.0, 1e-300, -1e-12, 1.0, 1.0 + 1e-15, 7e15, -1e99, 1e99, f64::MAX, f64::MIN];
+    for (first, level) in values.into_iter().enumerate() {
+        let (board, _) = eventful();
+        let mut plot = board.plot;
+        plot.steps[1].level = level.clamp(-1e99, 1e99);
+        for (at, point) in plot.points.iter_mut().enumerate() {
+            point.value = Some(values[(first * at) % values.len()]);
+        }
+        for size in [Size::WIDE, Size::NARROW, Size::terminal(40, 18)] {
+            let drawn = scene(&plot, size);
+            for shape in &drawn.shapes {
+                let places = match shape {
+                    chart::Shape::Area { points, .. } | chart::Shape::Line { points, .. } => points.clone(),
+                    chart::Shape::Marks { at, .. } => at.clone(),
+                    chart::Shape::Label { at, .. } => vec![*at],
+                };
+                for (x, y) in places {
+                    let inside = (0.0..=drawn.width).contains(&x) && (0.0..=drawn.height).contains(&y);
+                    assert!(inside, "{level}: {shape:?}");
+                }
+            }
+        }
+    }
 }
