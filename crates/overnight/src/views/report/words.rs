@@ -313,6 +313,12 @@ fn gain(row: &Row) -> String {
     }
 }
 
+/// A gain of which more digits would say more than is known.
+fn believed(gain: f64) -> String {
+    let sign = if gain > 0.0 { "+" } else { "" };
+    format!("{sign}{}", rough(gain).replace('-', "−"))
+}
+
 /// The first lines of what it changed.
 fn diff(diffs: &Diffs, row: &Row, depth: Depth) -> Option<String> {
     let text = diffs.get(&row.experiment).filter(|text| !text.is_empty())?;
@@ -331,7 +337,7 @@ fn faded(board: &Board, diffs: &Diffs, depth: Depth) -> Vec<Block> {
     }
     let item = |faded: &Faded| {
         let mut item = experiment(&faded.row, Tone::Doubt, board);
-        let once = faded.once.map_or_else(|| "unknown".to_owned(), term::signed);
+        let once = faded.once.map_or_else(|| "unknown".to_owned(), believed);
         let known = match faded.row.gain {
             Some(_) => gain(&faded.row),
             None => "nothing".to_owned(),
