@@ -17,6 +17,7 @@ pub(crate) use crate::commands::import::Import;
 pub(crate) use crate::commands::init::Init;
 pub(crate) use crate::commands::manual::{Completions, Man};
 pub(crate) use crate::commands::rebase::Rebase;
+pub(crate) use crate::commands::report::Report;
 pub(crate) use crate::commands::review::Review;
 pub(crate) use crate::commands::say::Say;
 
@@ -116,11 +117,14 @@ pub(crate) enum Command {
     Run(Run),
     /// One experiment in full: hypothesis, diff, trials, verdict, output
     Show(Show),
+    /// The morning report: what is better and how sure, what it cost, what needs you
+    Report(Report),
     /// The experiments so far, the latest last
     Log(Log),
     /// Run one experiment of your own
     Try(Try),
     /// Where the study stands
+    #[command(hide = true)]
     Status(Status),
     /// Prove that ledger, projections, contents and git agree
     #[command(hide = true)]
@@ -248,6 +252,9 @@ pub(crate) struct Show {
     /// Print everything that was kept of its output
     #[arg(long)]
     pub(crate) output: bool,
+    /// Write it as one HTML page
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "output"])]
+    pub(crate) html: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, clap::Args)]

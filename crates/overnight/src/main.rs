@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Some(Command::Check(check)) => commands::check::check(place, check),
         Some(Command::Run(run)) => commands::run::run(place, run),
         Some(Command::Show(show)) => commands::show::show(place, show),
+        Some(Command::Report(report)) => commands::report::report(place, report),
         Some(Command::Log(log)) => commands::log::log(place, log),
         Some(Command::Try(attempt)) => commands::attempt::attempt(place, attempt),
         Some(Command::Status(status)) => commands::status::status(place, status),

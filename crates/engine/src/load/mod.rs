@@ -34,7 +34,7 @@ use document::Section;
 use problem::Collector;
 
 pub use duration::span;
-pub use environment::{allowed_environment, home, named_environment};
+pub use environment::{allowed_environment, home, named_environment, wants_colour};
 pub(crate) use inputs::is_secret_name;
 pub use problem::{Problem, Problems, render};
 pub use site::{STATE, Site, SiteError, is_study_name, locate, triplet_of, triplets_in};

@@ -15,7 +15,9 @@ pub(crate) mod init;
 mod interrupt;
 pub(crate) mod log;
 pub(crate) mod manual;
+mod origin;
 pub(crate) mod rebase;
+pub(crate) mod report;
 pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod say;
@@ -29,7 +31,7 @@ mod trials;
 pub(crate) mod verify;
 
 use overnight_engine::ledger::Reader;
-use overnight_engine::load::{Site, locate};
+use overnight_engine::load::{Site, SiteError, locate};
 use overnight_model::event::{Imported, StopReason};
 use overnight_model::study::Summary;
 
@@ -42,6 +44,19 @@ fn look(place: &Place) -> Outcome<(Site, Option<Reader>)> {
     let site = locate(&place.dir, place.study.as_deref())?;
     let reader = Reader::find(&site.state())?;
     Ok((site, reader))
+}
+
+/// Every study of the repository.
+fn every_study(place: &Place) -> Outcome<Vec<Site>> {
+    if place.study.is_some() {
+        return Err(CliError::usage("--all means every study, --study one of them").hint("leave out one of the two"));
+    }
+    let names = match locate(&place.dir, None) {
+        Ok(site) => return Ok(vec![site]),
+        Err(SiteError::Several { names }) => names,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(names.iter().map(|name| locate(&place.dir, Some(name))).collect::<Result<_, _>>()?)
 }
 
 /// The ledger of a study that has to have been run.

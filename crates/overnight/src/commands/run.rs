@@ -121,7 +121,7 @@ fn next(reason: &StopReason, study: &str, flag: &str, begun: bool) -> String {
             "name a surface with numbers to tune, or an agent of your own: [agent] use = \"command\"".to_owned()
         }
         _ if !begun => format!("overnight run{flag}"),
-        _ => format!("git log overnight/{study} · overnight log{flag} · overnight show{flag} champion"),
+        _ => format!("overnight report{flag} · overnight show{flag} champion · git log overnight/{study}"),
     }
 }
 

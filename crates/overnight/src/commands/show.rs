@@ -14,18 +14,14 @@ use serde_json::json;
 mod guards;
 mod judged;
 mod literals;
-mod origin;
+mod sheet;
 
 use self::judged::Case;
+use self::sheet::{Fact, Sheet};
 use crate::args::{Place, Show};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, printable};
 use crate::views::{json, night, term};
-
-/// How much of an output is shown unasked.
-const TAIL_LINES: usize = 20;
-/// How much of one line: two or three rows of a terminal.
-const LINE_LIMIT: usize = 240;
 
 pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     let (site, reader) = super::ledger(place)?;
@@ -37,7 +33,7 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         .row(id)?
         .ok_or_else(|| CliError::usage(format!("there is no experiment {id}")).hint("`overnight log` lists them"))?;
     let events = reader.events_of(id)?;
-    let diff = origin::diff(&reader, &events)?;
+    let diff = super::origin::diff(&reader, &events)?;
     let mut summary = reader.summary()?;
     summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
     let case = Case::of(&reader, &row, &events, summary.as_ref())?;
@@ -53,27 +49,23 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         return Ok(Exit::Done);
     }
     let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
-    let mut lines = head(&row, metric);
-    lines.extend(case.lines());
-    lines.extend(trial_lines(&events));
-    lines.extend(case.trial_lines());
-    lines.extend(guards::lines(&events));
-    if !diff.is_empty() {
-        lines.push(String::new());
-        lines.push(printable(&diff).trim_end().to_owned());
-    }
+    let mut facts = head(&row, metric);
+    facts.extend(case.facts());
+    let mut trials = trial_lines(&events);
+    trials.extend(case.trial_lines());
+    trials.extend(guards::lines(&events));
     // What the champion printed is not about this experiment.
     let mut own = outputs(&events).into_iter().filter(|(title, _)| !title.ends_with(guards::ON_CHAMPION));
-    if let Some((title, output)) = own.next_back() {
-        lines.push(String::new());
-        lines.push(format!("end of the output of {title} ({} bytes in all):", output.bytes));
-        lines.extend(tail(&text_of(&reader, output)?));
+    let output = match own.next_back() {
+        Some((title, output)) => Some((title, output.bytes, text_of(&reader, output)?)),
+        None => None,
+    };
+    let trust = summary.as_ref().map(|summary| night::trust_of(summary, openings(&site)));
+    let sheet = Sheet { title: title(&row), facts, trials, diff, output, trust };
+    match args.html.as_deref() {
+        Some(path) => super::report::written(path, sheet.html(&site.study).as_bytes())?,
+        None => drop(ui::data(&sheet.lines().join("\n"))),
     }
-    if let Some(summary) = &summary {
-        lines.push(String::new());
-        lines.push(night::trust_of(summary, openings(&site)));
-    }
-    ui::data(&lines.join("\n"));
     Ok(Exit::Done)
 }
 
@@ -102,20 +94,24 @@ fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {
     }
 }
 
-fn head(row: &Row, metric: &str) -> Vec<String> {
+fn title(row: &Row) -> String {
     let verdict = row.verdict.map_or("no verdict yet", |verdict| verdict.name());
+    format!("experiment {} · {verdict}", row.experiment)
+}
+
+fn head<'a>(row: &Row, metric: &'a str) -> Vec<Fact<'a>> {
     let commit = |id: &Option<overnight_model::CommitId>| id.as_ref().map_or("-".to_owned(), |id| id.0.clone());
-    let mut lines = vec![format!("experiment {} · {verdict}", row.experiment)];
-    lines.extend(row.reason.as_ref().map(|reason| format!("  why         {}", printable(reason))));
-    lines.push(format!("  hypothesis  {}", printable(&row.description)));
-    lines.push(format!("  agent       {}", row.agent));
-    lines.push(format!("  started     {}", term::local_time(row.started_at)));
-    lines.push(format!("  commit      {}", commit(&row.commit)));
+    let mut facts: Vec<Fact<'a>> = Vec::new();
+    facts.extend(row.reason.as_ref().map(|reason| ("why", reason.clone())));
+    facts.push(("hypothesis", row.description.clone()));
+    facts.push(("agent", row.agent.clone()));
+    facts.push(("started", term::local_time(row.started_at)));
+    facts.push(("commit", commit(&row.commit)));
     if row.parent.is_some() {
-        lines.push(format!("  parent      {}", commit(&row.parent)));
+        facts.push(("parent", commit(&row.parent)));
     }
     if let Some(value) = row.metric {
-        lines.push(format!("  {metric:<11} {}", short_number(value)));
+        facts.push((metric, short_number(value)));
     }
     if row.gain.is_some() {
         let (expected, interval) = match (row.gain_low, row.gain_high) {
@@ -124,9 +120,9 @@ fn head(row: &Row, metric: &str) -> Vec<String> {
             }
             _ => ("", String::new()),
         };
-        lines.push(format!("  gain        {}{expected} over the champion of its time{interval}", term::gain(row)));
+        facts.push(("gain", format!("{}{expected} over the champion of its time{interval}", term::gain(row))));
     }
-    lines
+    facts
 }
 
 fn finished(events: &[StoredEvent]) -> impl Iterator<Item = (TrialId, Option<(Purpose, u32)>, &Measurement)> {
@@ -208,20 +204,6 @@ fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
 fn text_of(reader: &Reader, output: &Output) -> Outcome<String> {
     let bytes = reader.blob(&output.blob)?.unwrap_or_else(|| b"(no longer stored)".to_vec());
     Ok(printable(&String::from_utf8_lossy(&bytes)))
-}
-
-fn tail(text: &str) -> Vec<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
-    last.iter().map(|line| format!("  {}", cut(line))).collect()
-}
-
-/// The beginning of a line that would fill the screen; `--output` has all of it.
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(LINE_LIMIT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
 }
 
 fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &str) -> String {

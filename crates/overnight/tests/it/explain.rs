@@ -86,6 +86,7 @@ fn help_more_lists_what_help_leaves_out() {
       explain      What a verdict means, and what to do
 
     A study that goes on:
+      status       Where the study stands
       say          Tell every agent something from the next brief on, also while a run is going on
       rebase       Go on under a changed evaluation: carry the champion over and measure anew
       import       Take in the history that another tool kept

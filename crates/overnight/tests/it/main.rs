@@ -33,6 +33,7 @@ mod metrics;
 mod misuse;
 mod rebase;
 mod refusals;
+mod report;
 mod review;
 mod say;
 mod screens;

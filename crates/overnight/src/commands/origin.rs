@@ -9,7 +9,7 @@ use overnight_model::{CommitId, ExperimentId, Verdict, What};
 use crate::error::Outcome;
 
 /// What the proposal changed, against the surface of the champion that it stands on.
-pub(super) fn diff(reader: &Reader, events: &[StoredEvent]) -> Outcome<String> {
+pub(crate) fn diff(reader: &Reader, events: &[StoredEvent]) -> Outcome<String> {
     let Some(proposed) = latest(events) else { return Ok(String::new()) };
     let new = plans::contents(reader, &proposed.surface)?;
     let Some(old) = parent_surface(reader, proposed)? else { return Ok(String::new()) };
@@ -29,7 +29,7 @@ pub(super) fn diff(reader: &Reader, events: &[StoredEvent]) -> Outcome<String> {
 }
 
 /// The experiment that a commit of the branch is, or was before something was taken back.
-pub(super) fn experiment_of(reader: &Reader, commit: &CommitId) -> Outcome<Option<ExperimentId>> {
+pub(crate) fn experiment_of(reader: &Reader, commit: &CommitId) -> Outcome<Option<ExperimentId>> {
     let kept = reader.kept_rows()?;
     if let Some(row) = kept.iter().find(|row| row.commit.as_ref() == Some(commit)) {
         return Ok(Some(row.experiment));
