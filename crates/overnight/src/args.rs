@@ -140,6 +140,12 @@ pub(crate) enum Command {
     /// Tell every agent something from the next brief on, also while a run is going on
     #[command(hide = true)]
     Say(Say),
+    /// Let what runs finish and begin nothing new, until `resume`
+    #[command(hide = true)]
+    Pause,
+    /// Go on after `pause`
+    #[command(hide = true)]
+    Resume,
     /// Take in the history that another tool kept
     #[command(hide = true)]
     Import(Import),

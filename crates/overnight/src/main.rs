@@ -27,6 +27,8 @@ fn main() -> ExitCode {
         Some(Command::Compare(compare)) => commands::compare::compare(place, compare),
         Some(Command::Review(review)) => commands::review::review(place, review),
         Some(Command::Say(say)) => commands::say::say(place, say),
+        Some(Command::Pause) => commands::pause::pause(place),
+        Some(Command::Resume) => commands::pause::resume(place),
         Some(Command::Audit(audit)) => commands::audit::audit(place, audit),
         Some(Command::Rebase(rebase)) => commands::rebase::rebase(place, rebase),
         Some(Command::Import(import)) => commands::import::import(place, import),

@@ -15,6 +15,7 @@ pub(crate) mod init;
 mod interrupt;
 pub(crate) mod log;
 pub(crate) mod manual;
+pub(crate) mod pause;
 pub(crate) mod rebase;
 pub(crate) mod review;
 pub(crate) mod run;

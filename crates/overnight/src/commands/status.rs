@@ -1,5 +1,6 @@
 //! `overnight status`: where the study stands.
 
+use overnight_engine::deliver::is_paused;
 use overnight_engine::holdout::{Openings, openings};
 use overnight_engine::lock::{Holder, Lock};
 use overnight_engine::workspace::UserRepo;
@@ -17,6 +18,8 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
     let asked = summary.as_ref().map(|summary| super::standing::asked(&site, summary)).unwrap_or_default();
     let holder = UserRepo::discover(&site.dir).ok().and_then(|user| Lock::holder(user.common_dir(), &site.study));
+    let paused = is_paused(&site, summary.as_ref())?;
+    summary.iter_mut().for_each(|summary| summary.paused = paused);
     let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(&site));
     if args.json {
         let status = json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), (asked, holdout));
@@ -42,6 +45,7 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
 /// The state of a study in one word of the contract.
 pub(super) fn state(summary: Option<&Summary>, holder: Option<&Holder>) -> &'static str {
     match (summary, holder) {
+        (Some(summary), Some(_)) if summary.paused => "paused",
         (_, Some(_)) => "running",
         (None, None) => "new",
         (Some(summary), None) if summary.stopped.is_some() => "stopped",
@@ -68,6 +72,9 @@ pub(super) fn results(
     if let Some(reason) = summary.stopped.as_ref().filter(|_| !is_running) {
         lines.push(format!("last run   {}", ui::printable(&term::stop_sentence(reason))));
     }
+    if summary.paused && !is_running {
+        lines.push(format!("paused     nothing new begins before `overnight resume{flag}`"));
+    }
     lines.push(night::trust_of(summary, holdout));
     if summary.champion.is_some() {
         let study = &summary.study;
@@ -78,6 +85,7 @@ pub(super) fn results(
 
 pub(super) fn describe(state: &str, holder: Option<&Holder>) -> String {
     match (state, holder) {
+        ("paused", Some(holder)) => format!("paused; process {} waits for `overnight resume`", holder.pid),
         (_, Some(holder)) => format!("running as process {}", holder.pid),
         ("new", None) => "not run yet".to_owned(),
         ("interrupted", None) => "the last run was killed; `overnight run` goes on where it was".to_owned(),
