@@ -37,6 +37,8 @@ fn main() -> ExitCode {
         Some(Command::Completions(completions)) => commands::manual::completions(completions),
         Some(Command::Man(man)) => commands::manual::man(man),
         Some(Command::Help(help)) => commands::help::help(help),
+        Some(Command::Mcp(mcp)) => commands::mcp::mcp(place, mcp),
+        Some(Command::Letters(letters)) => commands::letters::letters(place, letters),
         Some(Command::Keeper) => overnight_engine::process::serve_stdin(),
         Some(Command::Attack(attack)) => return commands::check::attack(attack),
     };

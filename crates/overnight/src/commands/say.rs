@@ -38,7 +38,7 @@ pub(crate) fn say(place: &Place, args: &Say) -> Outcome<Exit> {
     if args.list {
         return list(&say::words(&site)?, &site, args.json);
     }
-    let text = args.done.is_none().then(|| text(args)).transpose()?;
+    let text = args.done.is_none().then(|| text(&args.words.join(" "))).transpose()?;
     let _turn = Inbox::of(&site.state()).turn()?;
     let known = say::words(&site)?;
     let letter = match (args.done, text) {
@@ -65,8 +65,16 @@ pub(crate) fn say(place: &Place, args: &Say) -> Outcome<Exit> {
     Ok(Exit::Done)
 }
 
-fn text(args: &Say) -> Outcome<String> {
-    let text = args.words.join(" ");
+/// Says something in the name of `who`, and tells from when on it is told.
+pub(crate) fn speak(site: &Site, who: &str, said: &str) -> Outcome<String> {
+    let text = text(&format!("{who}: {said}"))?;
+    let _turn = Inbox::of(&site.state()).turn()?;
+    let letter = words(text, &say::words(site)?)?;
+    let me = Holder { pid: std::process::id(), what: "overnight mcp".to_owned(), dir: site.dir.clone() };
+    Ok(when(&say::post(site, &me, &letter, clock::now())?))
+}
+
+fn text(text: &str) -> Outcome<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = ui::one_line(&words.join(" "));
     if text.is_empty() {

@@ -2,8 +2,9 @@
 
 use overnight_engine::deliver::is_paused;
 use overnight_engine::holdout::{Openings, openings};
-use overnight_engine::lock::{Holder, Lock};
-use overnight_engine::workspace::UserRepo;
+use overnight_engine::ledger::Reader;
+use overnight_engine::load::Site;
+use overnight_engine::lock::Holder;
 use overnight_model::study::Summary;
 
 use crate::args::{Place, Status};
@@ -14,18 +15,13 @@ use crate::views::{json, term};
 
 pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     let (site, reader) = super::look(place)?;
-    let mut summary = reader.as_ref().map(|reader| reader.summary()).transpose()?.flatten();
-    summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
-    let asked = summary.as_ref().map(|summary| super::standing::asked(&site, summary)).unwrap_or_default();
-    let holder = UserRepo::discover(&site.dir).ok().and_then(|user| Lock::holder(user.common_dir(), &site.study));
-    let paused = is_paused(&site, summary.as_ref())?;
-    summary.iter_mut().for_each(|summary| summary.paused = paused);
-    let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(&site));
     if args.json {
-        let status = json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), (asked, holdout));
-        ui::data(&json::line(&status));
+        ui::data(&object(&site, reader.as_ref())?);
         return Ok(Exit::Done);
     }
+    let (summary, holder) = now(&site, reader.as_ref())?;
+    let asked = summary.as_ref().map(|summary| super::standing::asked(&site, summary)).unwrap_or_default();
+    let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(&site));
     let imports =
         reader.as_ref().map(|reader| super::imports(reader, summary.as_ref())).transpose()?.unwrap_or_default();
     let imported = term::imported_line(&imports).map(|line| format!("{line} · not measured here"));
@@ -40,6 +36,26 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     lines.extend(imported);
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
+}
+
+/// The object of `status --json`.
+pub(crate) fn object(site: &Site, reader: Option<&Reader>) -> Outcome<String> {
+    let (summary, holder) = now(site, reader)?;
+    let asked = summary.as_ref().map(|summary| super::standing::asked(site, summary)).unwrap_or_default();
+    let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(site));
+    let status = json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), (asked, holdout));
+    Ok(json::line(&status))
+}
+
+/// What is recorded of a study, with what waits to be, and who runs it.
+fn now(site: &Site, reader: Option<&Reader>) -> Outcome<(Option<Summary>, Option<Holder>)> {
+    let mut summary = reader.map(|reader| reader.summary()).transpose()?.flatten();
+    let paused = is_paused(site, summary.as_ref())?;
+    summary.iter_mut().for_each(|summary| {
+        super::standing::add_probe(site, summary);
+        summary.paused = paused;
+    });
+    Ok((summary, super::standing::holder(site)))
 }
 
 /// The state of a study in one word of the contract.

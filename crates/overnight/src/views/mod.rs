@@ -1,5 +1,6 @@
 //! What people and programs are shown, out of rows and summary alone.
 
 pub(crate) mod json;
+pub(crate) mod mcp;
 pub(crate) mod night;
 pub(crate) mod term;
