@@ -405,7 +405,8 @@ impl<M: Machine> Dispatch<M> {
                 .map(|what| AttemptFailure::Policy { what })
         };
         if asked.is_none() && failure.is_some() {
-            self.note(draft, now, What::Asked { experiment, agent: agent.clone(), parent: parent.clone() });
+            let parent = champion.commit.clone().ok_or_else(|| Fault::lost("the champion's commit"))?;
+            self.note(draft, now, What::Asked { experiment, agent: agent.clone(), parent });
         }
         if let Some(failure) = failure {
             self.note(draft, now, What::AttemptFailed { experiment, failure, output });

@@ -100,7 +100,7 @@ fn with_the_run(site: &Site, args: &Try, holder: &Holder) -> Outcome<Option<Row>
         match deliver::came(site, &letter)? {
             Came::Returned(why) => return Err(CliError::new(Exit::Refused, format!("it was not taken: {why}"))),
             Came::Became(id) => {
-                let row = super::ledger_of(site)?.row(id)?.filter(|row| row.verdict.is_some());
+                let row = letters::judged(site, id)?;
                 if row.is_some() {
                     return Ok(row);
                 }

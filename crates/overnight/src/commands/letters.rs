@@ -1,15 +1,19 @@
 //! A run for the proposals that came by letter, as `overnight mcp` starts it beside itself where nobody runs the study.
 
 use overnight_engine::inbox::{Delivery, SentFile};
-use overnight_engine::load::locate;
+use overnight_engine::ledger::StoredEvent;
+use overnight_engine::load::{Site, locate};
 use overnight_engine::open::{How, OnDirty};
 use overnight_model::event::Scope;
 use overnight_model::proposal::Contents;
 use overnight_model::spec::Tier;
+use overnight_model::study::Row;
+use overnight_model::{ExperimentId, Verdict, What};
 
 use super::champion::Base;
 use super::run::refuse_weak_tier;
 use super::session::{Ended, Session, exit_of};
+use super::standing;
 use crate::args::{Place, tier};
 use crate::error::{Exit, Outcome};
 use crate::ui;
@@ -44,4 +48,17 @@ pub(crate) fn delivery(agent: &str, description: &str, base: Base, contents: Con
     let files = files.map(|(path, bytes)| SentFile { path, bytes }).collect();
     let base = base.of.map(|(_, commit)| commit);
     Delivery { agent: agent.to_owned(), description: description.to_owned(), base, files }
+}
+
+/// The row of an experiment that is judged; one that is kept has reached the branch, where somebody is there to move it.
+pub(crate) fn judged(site: &Site, id: ExperimentId) -> Outcome<Option<Row>> {
+    let reader = super::ledger_of(site)?;
+    let is_running = standing::holder(site).is_some();
+    let is_there = |stored: &StoredEvent| matches!(stored.event.what, What::BranchAdvanced { .. });
+    Ok(match reader.row(id)? {
+        Some(row) if row.verdict == Some(Verdict::Kept) && is_running => {
+            reader.events_of(id)?.iter().any(is_there).then_some(row)
+        }
+        row => row.filter(|row| row.verdict.is_some()),
+    })
 }

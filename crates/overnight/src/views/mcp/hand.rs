@@ -11,7 +11,7 @@ use overnight_engine::ledger::Reader;
 use overnight_engine::process::start_beside;
 
 use super::Desk;
-use crate::commands::standing;
+use crate::commands::{letters, standing};
 use crate::error::Outcome;
 use crate::ui;
 
@@ -44,7 +44,6 @@ impl Hand {
     /// Sees a letter through to its verdict.
     pub(super) fn see_to(&self, letter: &str) {
         let mut state = self.lock();
-        state.failures.remove(letter);
         state.pending.insert(letter.to_owned());
         self.changed.notify_all();
     }
@@ -52,6 +51,11 @@ impl Hand {
     /// Why a letter came to nothing, if it did.
     pub(super) fn failure(&self, letter: &str) -> Option<String> {
         self.lock().failures.get(letter).cloned()
+    }
+
+    /// A failure that was told need not be the last word: whoever asks again may have more luck.
+    pub(super) fn forget(&self, letter: &str) {
+        self.lock().failures.remove(letter);
     }
 
     /// Lets go of the run beside us; what is open goes on with the next one.
@@ -116,10 +120,7 @@ fn settled(desk: &Desk, letter: &str) -> bool {
     let is_settled = match deliver::came(&desk.site, letter) {
         Ok(Came::Waits) | Err(_) => false,
         Ok(Came::Returned(_) | Came::Unknown) => true,
-        Ok(Came::Became(id)) => {
-            let row = Reader::open(&desk.site.state()).and_then(|reader| reader.row(id));
-            row.is_ok_and(|row| row.is_some_and(|row| row.verdict.is_some()))
-        }
+        Ok(Came::Became(id)) => letters::judged(&desk.site, id).is_ok_and(|row| row.is_some()),
     };
     if is_settled {
         desk.hand.settle(letter, None);
@@ -137,8 +138,9 @@ fn may_not_begin(desk: &Desk) -> bool {
 
 /// What could not be run is not left for a later night, which would come as a surprise.
 fn give_up(desk: &Desk, letter: &str, why: &str) {
-    let _ = deliver::withdraw(&desk.site, letter);
+    // The reason first: a letter that is gone without one is taken for one that never was.
     desk.hand.settle(letter, Some(why.to_owned()));
+    let _ = deliver::withdraw(&desk.site, letter);
 }
 
 /// Runs until no letter is left; else what it said.

@@ -1,6 +1,6 @@
 //! The server as a client sees it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use overnight_engine::clock;
 use overnight_engine::deliver;
@@ -29,8 +29,6 @@ const BRIEF: &str = "overnight://brief";
 #[derive(Clone)]
 pub(super) struct Server {
     desk: Arc<Desk>,
-    /// The champion that the client was shown last: what it proposes was made from that.
-    shown: Arc<Mutex<Option<ExperimentId>>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -45,7 +43,7 @@ struct Words {
 
 impl Server {
     pub(super) fn new(desk: Arc<Desk>) -> Server {
-        Server { desk, shown: Arc::default() }
+        Server { desk }
     }
 
     async fn call(
@@ -54,16 +52,10 @@ impl Server {
         arguments: Value,
         context: &RequestContext<RoleServer>,
     ) -> Outcome<CallToolResult> {
-        let client = context.client_info();
-        let agent = agent_name(client.as_ref().map(|client| client.name.as_str()));
+        let agent = who(context);
         match name {
             "propose" => return self.propose(given(arguments)?, agent, context).await,
-            "verdict" => {
-                let asked: Verdict = given(arguments)?;
-                // Whoever asks wants it judged, also where the run that had it is gone.
-                self.desk.hand.see_to(&asked.ticket);
-                return wait::verdict(&self.desk, asked, context).await;
-            }
+            "verdict" => return self.verdict(given(arguments)?, &agent, context).await,
             _ => {}
         }
         let (server, name) = (self.clone(), name.to_owned());
@@ -74,11 +66,7 @@ impl Server {
     fn answer(&self, name: &str, arguments: Value, agent: &str) -> Outcome<CallToolResult> {
         let site = &self.desk.site;
         match name {
-            "brief" => {
-                given::<Nothing>(arguments)?;
-                self.has_seen_champion()?;
-                read::brief(site).map(answer::plain)
-            }
+            "brief" => given::<Nothing>(arguments).and_then(|_| self.brief(agent)).map(answer::plain),
             "status" => given::<Nothing>(arguments).and_then(|_| read::status(site)),
             "log" => read::log(site, &given(arguments)?),
             "search" => read::search(site, &given(arguments)?),
@@ -87,7 +75,7 @@ impl Server {
             "output" => read::output(site, &given(arguments)?),
             "surface" => {
                 let (answer, of) = read::surface(site, &given(arguments)?)?;
-                self.see(of);
+                self.desk.shows(agent, of);
                 Ok(answer)
             }
             "say" => {
@@ -110,29 +98,40 @@ impl Server {
         agent: String,
         context: &RequestContext<RoleServer>,
     ) -> Outcome<CallToolResult> {
-        let (desk, shown, wait) = (self.desk.clone(), self.seen(), asked.wait);
+        let (desk, shown, wait) = (self.desk.clone(), self.desk.shown(&agent), asked.wait);
+        let client = agent.clone();
         let ticket = blocking(move || {
             let letter = asked.letter(&desk.site, &agent, shown)?;
-            let ticket = deliver::leave(&desk.site, &letter, clock::now())?;
-            desk.hand.see_to(&ticket);
-            Ok(ticket)
+            Ok(deliver::leave(&desk.site, &letter, clock::now())?)
         })
         .await?;
-        wait::verdict(&self.desk, Verdict { ticket, wait }, context).await
+        self.verdict(Verdict { ticket, wait }, &client, context).await
     }
 
-    fn has_seen_champion(&self) -> Outcome<()> {
-        self.see(Base::champion(&self.desk.site)?.of.map(|(id, _)| id));
-        Ok(())
+    async fn verdict(
+        &self,
+        asked: Verdict,
+        agent: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Outcome<CallToolResult> {
+        let answer = wait::verdict(&self.desk, asked, context).await?;
+        // Whose idea was kept goes on from that.
+        let told = answer.structured_content.as_ref();
+        if let Some(told) = told.filter(|told| told["verdict"] == overnight_model::Verdict::Kept.name()) {
+            self.desk.shows(agent, told["experiment"].as_u64().map(ExperimentId));
+        }
+        Ok(answer)
     }
 
-    fn see(&self, of: Option<ExperimentId>) {
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = of;
+    /// Both show the champion of this moment.
+    fn brief(&self, agent: &str) -> Outcome<String> {
+        self.desk.shows(agent, Base::champion(&self.desk.site)?.of.map(|(id, _)| id));
+        read::brief(&self.desk.site)
     }
+}
 
-    fn seen(&self) -> Option<ExperimentId> {
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn who(context: &RequestContext<RoleServer>) -> String {
+    agent_name(context.client_info().as_ref().map(|client| client.name.as_str()))
 }
 
 impl ServerHandler for Server {
@@ -180,17 +179,15 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         if request.uri != BRIEF {
             return Err(ErrorData::resource_not_found(format!("there is only {BRIEF}"), None));
         }
         let server = self.clone();
-        let text = blocking(move || {
-            server.has_seen_champion()?;
-            read::brief(&server.desk.site)
-        });
-        let text = text.await.map_err(|error| ErrorData::internal_error(error.message, None))?;
+        let agent = who(&context);
+        let text = blocking(move || server.brief(&agent)).await;
+        let text = text.map_err(|error| ErrorData::internal_error(error.message, None))?;
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, BRIEF)]).into())
     }
 }

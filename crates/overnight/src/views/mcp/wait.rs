@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Desk, answer};
-use crate::commands::standing;
+use crate::commands::{letters, standing};
 use crate::error::{CliError, Outcome};
 
 /// How soon to look again.
@@ -47,11 +47,15 @@ pub(super) async fn verdict(
     loop {
         let (at, ticket) = (desk.clone(), asked.ticket.clone());
         let now = super::server::blocking(move || look(&at, &ticket)).await?;
-        if now.is_settled || !asked.wait {
+        if now.is_settled {
             return Ok(now.answer);
         }
+        // Whoever asks wants it judged, also where the run that had it is gone.
         if !std::mem::replace(&mut is_seen_to, true) {
             desk.hand.see_to(&asked.ticket);
+        }
+        if !asked.wait {
+            return Ok(now.answer);
         }
         if let Some(token) = token.as_ref().filter(|_| told != now.stage) {
             count += 1.0;
@@ -69,22 +73,26 @@ pub(super) async fn verdict(
 
 fn look(desk: &Desk, ticket: &str) -> Outcome<Now> {
     let site = &desk.site;
-    let failure = desk.hand.failure(ticket);
     let came = deliver::came(site, ticket)?;
+    let failure = desk.hand.failure(ticket);
     let reader = Reader::find(&site.state())?;
     let summary = reader.as_ref().map(|reader| reader.summary()).transpose()?.flatten();
     let holder = standing::holder(site);
-    let row = match (&came, &reader) {
-        (Came::Became(id), Some(reader)) => reader.row(*id)?,
-        _ => None,
+    let (experiment, row) = match &came {
+        Came::Became(id) => (Some(id.0), letters::judged(site, *id)?),
+        _ => (None, None),
     };
-    if let Some(row) = row.as_ref().filter(|row| row.verdict.is_some()) {
+    if let Some(row) = &row {
         let verdict = row.verdict.map_or("", |verdict| verdict.name());
         let head = format!("experiment {}: {verdict}", row.experiment);
         return Ok(Now::settled(answer::object(&head, answer::experiment(&site.study, row))));
     }
     let stage = match (&came, failure) {
         (Came::Returned(why), _) => return Ok(Now::settled(returned(why))),
+        (Came::Became(id), Some(why)) => {
+            desk.hand.forget(ticket);
+            return Ok(Now::settled(stuck(*id, &why)));
+        }
         (_, Some(why)) => return Ok(Now::settled(returned(&why))),
         (Came::Unknown, None) => {
             let error = CliError::usage("there is no proposal with this ticket");
@@ -101,7 +109,6 @@ fn look(desk: &Desk, ticket: &str) -> Outcome<Now> {
         (false, true) => stage,
         (false, false) => format!("{stage}; nobody runs the study at this moment"),
     };
-    let experiment = row.as_ref().map(|row| row.experiment.0);
     let value =
         json!({ "ticket": ticket, "experiment": experiment, "verdict": null, "paused": paused, "state": stage });
     let text = format!("not judged yet: {stage}. Ask again with `verdict`, ticket {ticket}");
@@ -119,6 +126,12 @@ impl Now {
 fn running(summary: Option<&Summary>, id: overnight_model::ExperimentId) -> Option<String> {
     let running = summary?.running.iter().find(|running| running.experiment == id)?;
     Some(format!("experiment {id}: trial {} is running", running.trial))
+}
+
+fn stuck(id: overnight_model::ExperimentId, why: &str) -> CallToolResult {
+    let why = overnight_model::brief::untrusted::visible(why);
+    let text = format!("experiment {id} has no verdict yet, and the run that had it failed; ask again to go on: {why}");
+    CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
 fn returned(why: &str) -> CallToolResult {
