@@ -19,7 +19,7 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
         ui::data(&object(&site, reader.as_ref())?);
         return Ok(Exit::Done);
     }
-    let (summary, holder) = now(&site, reader.as_ref())?;
+    let (summary, holder, paused) = now(&site, reader.as_ref())?;
     let asked = summary.as_ref().map(|summary| super::standing::asked(&site, summary)).unwrap_or_default();
     let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(&site));
     let imports =
@@ -28,7 +28,9 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     let mut lines = vec![format!("study      {} · {}", site.study, describe(state, holder.as_ref()))];
     let Some(summary) = summary else {
         lines.extend(imported);
-        lines.push(format!("next       overnight run{}", super::study_flag(&site)));
+        let next = if paused { "resume" } else { "run" };
+        lines.extend(paused.then(|| "paused     nothing new begins before that".to_owned()));
+        lines.push(format!("next       overnight {next}{}", super::study_flag(&site)));
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };
@@ -40,22 +42,23 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
 
 /// The object of `status --json`.
 pub(crate) fn object(site: &Site, reader: Option<&Reader>) -> Outcome<String> {
-    let (summary, holder) = now(site, reader)?;
+    let (summary, holder, paused) = now(site, reader)?;
     let asked = summary.as_ref().map(|summary| super::standing::asked(site, summary)).unwrap_or_default();
     let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(site));
-    let status = json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), (asked, holdout));
+    let mut status = json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), (asked, holdout));
+    status.paused = paused;
     Ok(json::line(&status))
 }
 
-/// What is recorded of a study, with what waits to be, and who runs it.
-fn now(site: &Site, reader: Option<&Reader>) -> Outcome<(Option<Summary>, Option<Holder>)> {
+/// What is recorded of a study, who runs it, and whether it is paused, or will be when its letters were read.
+fn now(site: &Site, reader: Option<&Reader>) -> Outcome<(Option<Summary>, Option<Holder>, bool)> {
     let mut summary = reader.map(|reader| reader.summary()).transpose()?.flatten();
     let paused = is_paused(site, summary.as_ref())?;
     summary.iter_mut().for_each(|summary| {
         super::standing::add_probe(site, summary);
         summary.paused = paused;
     });
-    Ok((summary, super::standing::holder(site)))
+    Ok((summary, super::standing::holder(site), paused))
 }
 
 /// The state of a study in one word of the contract.

@@ -103,7 +103,7 @@ pub(crate) struct StatusJson<'a> {
     suspects: Option<u64>,
     /// Only where nothing new begins.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    paused: bool,
+    pub(crate) paused: bool,
     /// Only where there are any.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     flaky_guards: &'a [FlakyGuard],
