@@ -402,8 +402,51 @@ fn a_folder_of_a_larger_repository_has_paths_of_its_own() {
 #[test]
 fn a_coding_agent_is_told_how_to_work_here() {
     let repo = Repo::new();
-    insta::assert_snapshot!(repo.ok(&["init", "--agent-doc", "-"]).stdout, @"");
-    insta::assert_snapshot!(repo.ok(&["init", "--agent-doc"]), @"");
+    insta::assert_snapshot!(repo.ok(&["init", "--agent-doc", "-"]).stdout, @r#"
+    ## An `overnight` study: `main`
+
+    This repository is a study: `loss` is to become smaller. You have the ideas; `overnight` measures each one in a sandbox,
+    decides, and keeps what is really better as a commit on the branch `overnight/main`. When you are asked to begin:
+
+    1. Read `program.md`: what to explore, and what to leave alone. What it says about git, logging, measuring and looping is
+       `overnight`'s work and not yours.
+    2. Read the brief: the tool `brief` of the MCP server `overnight`; without that, `overnight check --brief`.
+    3. Only `knobs.py` may change. Propose one idea at a time, and read its verdict before the next:
+       - with the MCP server: `propose` with a one-line hypothesis, then `verdict` with its ticket;
+       - without it: edit the working tree, then
+         `overnight try --from-worktree --wait -m "the idea in one line" --json`. After `kept` go on from your edit, after
+         anything else put it back: `git restore --source=overnight/main --worktree -- knobs.py`
+    4. Go on with the next idea, without asking, until you are stopped.
+
+    A verdict: `kept` is really better, the new champion; `discarded`, `no_change` and `duplicate` are not; `crashed`,
+    `timed_out` and the like gave no number; `guard_failed` and `policy` broke a rule. `reason` says why; `metric` is what was
+    measured, lower is better; `gain` is over the champion.
+
+    Do not commit, reset, stash or switch branches for an experiment. Do not run `sh score.sh` yourself or report numbers of your own:
+    only a verdict counts, and one lucky run is noise. Do not edit `overnight.toml` or how `loss` is measured, and do not write in
+    `.overnight/`. An edit of anything else is not measured.
+
+    The MCP server, for Claude Code in `.mcp.json` (or `claude mcp add overnight -- overnight mcp`):
+
+    ```json
+    { "mcpServers": { "overnight": { "command": "overnight", "args": ["mcp"] } } }
+    ```
+
+    and for Codex in `~/.codex/config.toml`:
+
+    ```toml
+    [mcp_servers.overnight]
+    command = "overnight"
+    args = ["mcp"]
+    tool_timeout_sec = 86400
+    ```
+    "#);
+    insta::assert_snapshot!(repo.ok(&["init", "--agent-doc"]), @r#"
+    --- to people
+    wrote       AGENTS.md
+    next        start your coding agent here: "have a look at program.md and let's go"
+    --- exit code 0
+    "#);
     let told = repo.read("AGENTS.md");
     assert!(told.contains(&repo.ok(&["init", "--agent-doc", "-"]).stdout));
     repo.ok(&["init", "--agent-doc"]).says("up to date  AGENTS.md");

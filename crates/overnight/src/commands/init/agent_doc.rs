@@ -18,7 +18,7 @@ use crate::ui;
 /// More are named by where they stand.
 const MOST_NAMED: usize = 8;
 /// Most coding agents read the first of these, Claude Code the second.
-const AGENTS: &str = "AGENTS.md";
+pub(super) const AGENTS: &str = "AGENTS.md";
 const CLAUDE: &str = "CLAUDE.md";
 
 /// Writes or prints the section for coding agents.
@@ -32,9 +32,9 @@ pub(super) fn give(place: &Found, file: &Path, look: &Look) -> Outcome<Exit> {
         ui::data(text.trim_end());
         return Ok(Exit::Done);
     }
-    let mut names = vec![if file.as_os_str().is_empty() { Path::new(AGENTS) } else { file }];
+    let mut names = vec![file];
     let (agents, claude) = (site.dir.join(AGENTS), site.dir.join(CLAUDE));
-    if file.as_os_str().is_empty() && claude.exists() && !section::leads_to(&claude, &agents) {
+    if file == Path::new(AGENTS) && claude.exists() && !section::leads_to(&claude, &agents) {
         names.push(Path::new(CLAUDE));
     }
     for name in names {

@@ -59,7 +59,7 @@ pub(crate) struct Init {
     kind: Option<String>,
     /// Tell coding agents how to work here, in a section of AGENTS.md (and of CLAUDE.md, where there is one) or of FILE;
     /// `-` prints it
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = agent_doc::AGENTS)]
     agent_doc: Option<PathBuf>,
 }
 
