@@ -281,7 +281,7 @@ impl Simulation {
             let start = random.pick(&world.past).clone();
             let contents = people::edited(&world.setup, &start, false, &mut random);
             let files = contents.0.into_iter().map(|(path, bytes)| SentFile { path, bytes }).collect();
-            let base = (!random.one_in(4)).then(|| CommitId(base));
+            let base = (!random.one_in(4)).then_some(CommitId(base));
             let delivery = Delivery { agent: "person".to_owned(), description: "by letter".to_owned(), base, files };
             inbox.put_proposal(&delivery, now).expect("leave a proposal").expect("there is room");
             self.letters += 1;

@@ -23,6 +23,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 
 use self::server::Server;
 use crate::error::{CliError, Exit, Outcome};
+use crate::ui;
 
 /// What one message may be long: the largest proposal, and what JSON adds to it.
 const LARGEST_MESSAGE: usize = 8 * 1024 * 1024;
@@ -54,8 +55,8 @@ pub(crate) fn serve(desk: Desk, way: Way) -> Outcome<()> {
 }
 
 async fn stdio(desk: Arc<Desk>) -> Outcome<()> {
-    let transport =
-        AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout()).with_max_line_length(LARGEST_MESSAGE);
+    let (input, output) = ui::protocol();
+    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LARGEST_MESSAGE);
     match Server::new(desk).serve(transport).await {
         Ok(running) => {
             let _ = running.waiting().await;
