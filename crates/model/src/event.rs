@@ -132,6 +132,25 @@ pub enum What {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         letter: String,
     },
+    /// A proposal came by letter, and is this experiment.
+    Delivered {
+        becomes: ExperimentId,
+        letter: String,
+    },
+    /// A proposal came by letter and could not become an experiment.
+    Returned {
+        letter: String,
+        why: String,
+    },
+    /// Nothing new begins until it is resumed.
+    Paused {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        letter: String,
+    },
+    Resumed {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        letter: String,
+    },
     /// A kind that a later minor format added; readers pass over it.
     #[serde(other)]
     Unknown,
@@ -165,6 +184,11 @@ impl What {
             | What::Imported(_)
             | What::Said(_)
             | What::TakenBack { .. }
+            // Filed with what belongs to no experiment, where it is found by its letter.
+            | What::Delivered { .. }
+            | What::Returned { .. }
+            | What::Paused { .. }
+            | What::Resumed { .. }
             | What::Unknown => None,
         }
     }
@@ -271,6 +295,8 @@ pub enum Scope {
     Loop { experiments: Option<u64> },
     /// One proposal of a person, to its verdict.
     One,
+    /// Proposals that came by letter, each to its verdict, until none is left. Nobody is asked.
+    Letters,
 }
 
 /// A proposal that was taken: what the surface becomes, and whose idea it was.

@@ -15,7 +15,9 @@ pub(crate) use crate::commands::export::Export;
 pub(crate) use crate::commands::help::Help;
 pub(crate) use crate::commands::import::Import;
 pub(crate) use crate::commands::init::Init;
+pub(crate) use crate::commands::letters::Letters;
 pub(crate) use crate::commands::manual::{Completions, Man};
+pub(crate) use crate::commands::mcp::Mcp;
 pub(crate) use crate::commands::rebase::Rebase;
 pub(crate) use crate::commands::report::Report;
 pub(crate) use crate::commands::review::Review;
@@ -144,6 +146,12 @@ pub(crate) enum Command {
     /// Tell every agent something from the next brief on, also while a run is going on
     #[command(hide = true)]
     Say(Say),
+    /// Let what runs finish and begin nothing new, until `resume`
+    #[command(hide = true)]
+    Pause,
+    /// Go on after `pause`
+    #[command(hide = true)]
+    Resume,
     /// Take in the history that another tool kept
     #[command(hide = true)]
     Import(Import),
@@ -162,8 +170,13 @@ pub(crate) enum Command {
     /// The help of a command; `more` for the commands that --help leaves out
     #[command(hide = true)]
     Help(Help),
+    /// Let an outside agent drive over the Model Context Protocol, with the engine deciding
+    #[command(hide = true)]
+    Mcp(Mcp),
     #[command(name = "__keeper", hide = true)]
     Keeper,
+    #[command(name = "__letters", hide = true)]
+    Letters(Letters),
     #[command(name = "__attack", hide = true)]
     Attack(Attack),
 }
@@ -207,6 +220,9 @@ pub(crate) struct Try {
     /// Run at this tier (standard, landlock or none) instead of the strongest, and accept it
     #[arg(long, value_name = "TIER", value_parser = tier)]
     pub(crate) sandbox: Option<Tier>,
+    /// Where a run is going on, hand it over to that and wait for the verdict
+    #[arg(long)]
+    pub(crate) wait: bool,
     /// The idea in one line
     #[arg(short, long, value_name = "IDEA")]
     pub(crate) message: String,

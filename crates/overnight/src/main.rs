@@ -28,6 +28,8 @@ fn main() -> ExitCode {
         Some(Command::Compare(compare)) => commands::compare::compare(place, compare),
         Some(Command::Review(review)) => commands::review::review(place, review),
         Some(Command::Say(say)) => commands::say::say(place, say),
+        Some(Command::Pause) => commands::pause::pause(place),
+        Some(Command::Resume) => commands::pause::resume(place),
         Some(Command::Audit(audit)) => commands::audit::audit(place, audit),
         Some(Command::Rebase(rebase)) => commands::rebase::rebase(place, rebase),
         Some(Command::Import(import)) => commands::import::import(place, import),
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
         Some(Command::Completions(completions)) => commands::manual::completions(completions),
         Some(Command::Man(man)) => commands::manual::man(man),
         Some(Command::Help(help)) => commands::help::help(help),
+        Some(Command::Mcp(mcp)) => commands::mcp::mcp(place, mcp),
+        Some(Command::Letters(letters)) => commands::letters::letters(place, letters),
         Some(Command::Keeper) => overnight_engine::process::serve_stdin(),
         Some(Command::Attack(attack)) => return commands::check::attack(attack),
     };

@@ -45,6 +45,11 @@ pub(crate) fn data(text: &str) -> bool {
     writeln!(io::stdout().lock(), "{text}").is_ok()
 }
 
+/// Standard input and output for a protocol that has them to itself.
+pub(crate) fn protocol() -> (tokio::io::Stdin, tokio::io::Stdout) {
+    (tokio::io::stdin(), tokio::io::stdout())
+}
+
 /// Prints an error with its causes and its hint.
 pub(crate) fn error(error: &CliError) {
     if let Some(rendered) = &error.rendered {

@@ -125,6 +125,8 @@ pub enum Arrival {
     StopRequested {
         hurry: bool,
     },
+    /// A letter lies in the inbox, which is looked into at every turn.
+    Letter,
 }
 
 /// What was kept of an output, and how long it was in all.

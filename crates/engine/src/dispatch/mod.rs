@@ -44,6 +44,10 @@ pub struct Dispatch<M> {
     offers: VecDeque<Offer>,
     /// Commits that are in the ledger and still have to reach the store.
     unwritten: Vec<(ExperimentId, CommitPlan)>,
+    /// Why nothing that a model wrote may run here, where it may not.
+    no_models: Option<String>,
+    /// Proposals that came by letter and are part of the turn that is made durable next.
+    delivered: Vec<String>,
 }
 
 /// A proposal that is to be recorded, and what it was made from, with the tokens of that.
@@ -62,6 +66,8 @@ struct Answer {
     experiment: ExperimentId,
     /// Who it is from, where nobody was asked.
     from: String,
+    /// What it was made from, where nobody was asked and it says so; else the champion of this moment.
+    base: Option<CommitId>,
     contents: Contents,
     description: String,
     edits: Vec<tuner::Edit>,
@@ -88,7 +94,14 @@ impl<M: Machine> Dispatch<M> {
             briefed: brief::Memory::default(),
             offers: VecDeque::new(),
             unwritten: Vec::new(),
+            no_models: None,
+            delivered: Vec::new(),
         })
+    }
+
+    /// Returns proposals of models that come by letter, for this reason.
+    pub fn refuse_models(&mut self, why: Option<String>) {
+        self.no_models = why;
     }
 
     pub fn study(&self) -> &Study {
@@ -200,11 +213,27 @@ impl<M: Machine> Dispatch<M> {
     /// must be durable first. An offer whose turn has come takes the place of a question.
     fn decide(&mut self, draft: &mut Draft, now: Timestamp) -> Result<Vec<Step>, Fault> {
         let mut steps = Vec::new();
-        while let Some(step) = self.study.next_step(now) {
-            if matches!(step, Step::Ask { .. })
-                && let Some(offered) = self.take_offer()?
+        loop {
+            let Some(step) = self.study.next_step(now) else {
+                match self.take_proposal(draft, now, false)? {
+                    true => continue,
+                    false => break,
+                }
+            };
+            if matches!(step, Step::Ask { .. }) {
+                if let Some(offered) = self.take_offer()? {
+                    self.learn(draft, now, offered)?;
+                    continue;
+                }
+                if self.take_proposal(draft, now, true)? {
+                    continue;
+                }
+            }
+            // A run for letters is over when none is left.
+            if step == Step::Stop(StopReason::Done)
+                && self.study.is_for_letters()
+                && self.take_proposal(draft, now, false)?
             {
-                self.learn(draft, now, offered)?;
                 continue;
             }
             if let Step::Again(again) = step {
@@ -318,13 +347,13 @@ impl<M: Machine> Dispatch<M> {
         let what = match arrival {
             Arrival::Proposal { experiment, contents, description, edits, took, output } => {
                 // An agent that was asked is known by what it was asked for.
-                let from = String::new();
-                let answer = Answer { experiment, from, contents, description, edits, took, output };
+                let (from, base) = (String::new(), None);
+                let answer = Answer { experiment, from, base, contents, description, edits, took, output };
                 return self.learn_proposal(draft, now, answer);
             }
             Arrival::Offered { experiment, agent, contents, description } => {
-                let (edits, took, output) = (Vec::new(), Millis(0), None);
-                let answer = Answer { experiment, from: agent, contents, description, edits, took, output };
+                let (edits, took, output, base) = (Vec::new(), Millis(0), None, None);
+                let answer = Answer { experiment, from: agent, base, contents, description, edits, took, output };
                 return self.learn_proposal(draft, now, answer);
             }
             Arrival::AttemptFailed { experiment, failure, output } => {
@@ -350,18 +379,19 @@ impl<M: Machine> Dispatch<M> {
                 return self.learn_restacked(draft, now, experiment, contents);
             }
             Arrival::StopRequested { hurry } => What::StopRequested { hurry },
+            Arrival::Letter => return Ok(()),
         };
         self.note(draft, now, what);
         Ok(())
     }
 
     fn learn_proposal(&mut self, draft: &mut Draft, now: Timestamp, answer: Answer) -> Result<(), Fault> {
-        let Answer { experiment, from, contents, description, edits, took, output } = answer;
+        let Answer { experiment, from, base, contents, description, edits, took, output } = answer;
         let state = self.study.state();
         let asked = state.find(experiment);
         let agent = asked.map_or(from, |asked| asked.agent.clone());
         let champion = state.champion().ok_or_else(|| Fault::lost("the champion"))?;
-        let parent = asked.and_then(|asked| asked.parent.clone()).or_else(|| champion.commit.clone());
+        let parent = asked.and_then(|asked| asked.parent.clone()).or(base).or_else(|| champion.commit.clone());
         let parent = parent.ok_or_else(|| Fault::lost("the champion's commit"))?;
         // The champion may have moved since the agent was asked: its own copy is what it changed.
         let started_from = state.standing().find(|standing| standing.is(&parent)).unwrap_or(champion);
@@ -375,7 +405,8 @@ impl<M: Machine> Dispatch<M> {
                 .map(|what| AttemptFailure::Policy { what })
         };
         if asked.is_none() && failure.is_some() {
-            self.note(draft, now, What::Asked { experiment, agent: agent.clone(), parent: parent.clone() });
+            let parent = champion.commit.clone().ok_or_else(|| Fault::lost("the champion's commit"))?;
+            self.note(draft, now, What::Asked { experiment, agent: agent.clone(), parent });
         }
         if let Some(failure) = failure {
             self.note(draft, now, What::AttemptFailed { experiment, failure, output });

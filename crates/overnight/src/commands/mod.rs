@@ -4,6 +4,7 @@ mod attacks;
 pub(crate) mod attempt;
 pub(crate) mod audit;
 pub(crate) mod bare;
+pub(crate) mod champion;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod demo;
@@ -13,9 +14,12 @@ pub(crate) mod help;
 pub(crate) mod import;
 pub(crate) mod init;
 mod interrupt;
+pub(crate) mod letters;
 pub(crate) mod log;
 pub(crate) mod manual;
-mod origin;
+pub(crate) mod mcp;
+pub(crate) mod origin;
+pub(crate) mod pause;
 pub(crate) mod rebase;
 pub(crate) mod report;
 pub(crate) mod review;
@@ -25,7 +29,7 @@ mod scratch;
 mod session;
 pub(crate) mod show;
 mod sink;
-mod standing;
+pub(crate) mod standing;
 pub(crate) mod status;
 mod trials;
 pub(crate) mod verify;
@@ -61,14 +65,17 @@ fn every_study(place: &Place) -> Outcome<Vec<Site>> {
 
 /// The ledger of a study that has to have been run.
 fn ledger(place: &Place) -> Outcome<(Site, Reader)> {
-    let (site, reader) = look(place)?;
-    match reader {
-        Some(reader) => Ok((site, reader)),
-        None => {
-            let message = format!("the study `{}` has not been run yet", site.study);
-            Err(CliError::usage(message).hint("begin with `overnight run`"))
-        }
-    }
+    let site = locate(&place.dir, place.study.as_deref())?;
+    let reader = ledger_of(&site)?;
+    Ok((site, reader))
+}
+
+pub(crate) fn ledger_of(site: &Site) -> Outcome<Reader> {
+    let not_yet = || {
+        let message = format!("the study `{}` has not been run yet", site.study);
+        CliError::usage(message).hint("begin with `overnight run`")
+    };
+    Reader::find(&site.state())?.ok_or_else(not_yet)
 }
 
 /// The histories that a study took in from other tools. Where a summary says that there are none, nothing is read.

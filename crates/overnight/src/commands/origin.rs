@@ -62,10 +62,15 @@ fn latest(events: &[StoredEvent]) -> Option<&Proposed> {
 
 fn parent_surface(reader: &Reader, proposed: &Proposed) -> Outcome<Option<Vec<SurfaceBlob>>> {
     let Some(parent) = experiment_of(reader, &proposed.parent)? else { return Ok(None) };
-    if let Some(kept) = latest(&reader.events_of(parent)?) {
-        return Ok(Some(kept.surface.clone()));
+    surface_of(reader, parent)
+}
+
+/// The surface of an experiment as it is now; none where it never had one.
+pub(crate) fn surface_of(reader: &Reader, id: ExperimentId) -> Outcome<Option<Vec<SurfaceBlob>>> {
+    if let Some(proposed) = latest(&reader.events_of(id)?) {
+        return Ok(Some(proposed.surface.clone()));
     }
     let mut segments = reader.segments()?;
-    let baseline = segments.iter().rposition(|facts| facts.experiment == parent);
+    let baseline = segments.iter().rposition(|facts| facts.experiment == id);
     Ok(baseline.map(|index| segments.swap_remove(index).contents))
 }

@@ -2,6 +2,7 @@
 
 use overnight_engine::holdout::openings;
 use overnight_engine::ledger::{Reader, StoredEvent};
+use overnight_engine::load::Site;
 use overnight_engine::worker::HINT_MARK;
 use overnight_model::event::{Proposed, Purpose};
 use overnight_model::measure::{Output, Usage};
@@ -29,22 +30,20 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         return literals::show(site, &reader, args.json);
     }
     let id = which(&reader, &args.what)?;
-    let row = reader
-        .row(id)?
-        .ok_or_else(|| CliError::usage(format!("there is no experiment {id}")).hint("`overnight log` lists them"))?;
+    let row = row_of(&reader, id)?;
     let events = reader.events_of(id)?;
     let diff = super::origin::diff(&reader, &events)?;
     let mut summary = reader.summary()?;
     summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
     let case = Case::of(&reader, &row, &events, summary.as_ref())?;
     if args.json {
-        ui::data(&as_json(&site.study, &row, &events, &case, &diff));
+        ui::data(&as_json(&site.study, &row, &events, &case, &diff).to_string());
         return Ok(Exit::Done);
     }
     if args.output {
-        for (title, output) in outputs(&events) {
+        for (title, text) in printed(&reader, id)? {
             ui::data(&format!("== {title}"));
-            ui::data(&text_of(&reader, output)?);
+            ui::data(&text);
         }
         return Ok(Exit::Done);
     }
@@ -69,6 +68,27 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     Ok(Exit::Done)
 }
 
+/// The object of `show --json`.
+pub(crate) fn object(site: &Site, reader: &Reader, id: ExperimentId) -> Outcome<serde_json::Value> {
+    let (row, events) = (row_of(reader, id)?, reader.events_of(id)?);
+    let mut summary = reader.summary()?;
+    summary.iter_mut().for_each(|summary| super::standing::add_probe(site, summary));
+    let case = Case::of(reader, &row, &events, summary.as_ref())?;
+    Ok(as_json(&site.study, &row, &events, &case, &super::origin::diff(reader, &events)?))
+}
+
+/// Everything that was kept of what an experiment printed, with what printed it.
+pub(crate) fn printed(reader: &Reader, id: ExperimentId) -> Outcome<Vec<(String, String)>> {
+    row_of(reader, id)?;
+    let events = reader.events_of(id)?;
+    outputs(&events).into_iter().map(|(title, output)| Ok((title, text_of(reader, output)?))).collect()
+}
+
+pub(crate) fn row_of(reader: &Reader, id: ExperimentId) -> Outcome<Row> {
+    let none = || CliError::usage(format!("there is no experiment {id}")).hint("`overnight log` lists them");
+    reader.row(id)?.ok_or_else(none)
+}
+
 /// What the engine added to the last output of the baseline: why it may have failed.
 pub(crate) fn baseline_hint(state: &std::path::Path) -> Option<String> {
     let reader = Reader::open(state).ok()?;
@@ -78,7 +98,7 @@ pub(crate) fn baseline_hint(state: &std::path::Path) -> Option<String> {
     text.lines().last()?.strip_prefix(HINT_MARK).map(ToOwned::to_owned)
 }
 
-fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {
+pub(crate) fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {
     match what {
         "baseline" | "champion" => {
             let summary = reader.summary()?;
@@ -206,7 +226,7 @@ fn text_of(reader: &Reader, output: &Output) -> Outcome<String> {
     Ok(printable(&String::from_utf8_lossy(&bytes)))
 }
 
-fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &str) -> String {
+fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &str) -> serde_json::Value {
     let trials: Vec<_> = finished(events)
         .map(|(trial, started, measurement)| {
             json!({
@@ -232,5 +252,5 @@ fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &s
         fields.insert("diff".to_owned(), json!(diff));
         fields.extend(case.json().into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
-    object.to_string()
+    object
 }

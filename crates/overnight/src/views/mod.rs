@@ -3,6 +3,7 @@
 pub(crate) mod board;
 pub(crate) mod chart;
 pub(crate) mod json;
+pub(crate) mod mcp;
 pub(crate) mod night;
 pub(crate) mod report;
 pub(crate) mod term;

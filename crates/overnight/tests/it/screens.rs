@@ -317,6 +317,7 @@ fn help_fits_on_one_screen() {
           --file <FILE>     Take the contents of FILE, for a surface of one file
           --sandbox <TIER>  Run at this tier (standard, landlock or none) instead of the strongest, and
                             accept it
+          --wait            Where a run is going on, hand it over to that and wait for the verdict
       -m, --message <IDEA>  The idea in one line
           --json            Print the experiment as `log --json` would
       -C <DIR>              Work on the study in DIR

@@ -12,6 +12,8 @@ use super::seen::Conversation;
 pub enum Idea {
     /// Replaces text in a file with the client's own tools, then says something.
     Edit { path: String, old: String, new: String, say: String },
+    /// Calls a tool of this name, then says something.
+    Call { tool: String, input: Value, say: String },
     /// Says something and changes nothing.
     Say(String),
     /// The model will not.
@@ -89,6 +91,10 @@ impl Script {
                 let path = format!("{}/{path}", self.folder);
                 client::turn(conversation, &path, (old, new), say)
             }
+            Some(Idea::Call { tool, input, say }) if conversation.calls == 0 => {
+                Answer::Call { tool: tool.clone(), arguments: input.clone(), say: String::new() }
+            }
+            Some(Idea::Call { say, .. }) => Answer::Text(say.clone()),
             Some(Idea::Say(text)) => client::say(conversation, text),
             Some(Idea::Refuse(text)) => Answer::Refusal(text.clone()),
             Some(Idea::Fail(failure)) => Answer::Fail(*failure),

@@ -6,6 +6,7 @@ mod doubt;
 mod guards;
 mod interruptions;
 mod judge;
+mod letters;
 mod limits;
 mod offers;
 mod rebase;

@@ -2,7 +2,7 @@
 
 mod agent;
 mod before;
-mod brief;
+pub(crate) mod brief;
 mod coding;
 mod end;
 mod fixed;

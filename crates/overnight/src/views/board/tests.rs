@@ -72,6 +72,7 @@ pub(crate) fn summary() -> Summary {
         pid: None,
         past: Vec::new(),
         suspects: 0,
+        paused: false,
         flaky: Vec::new(),
         imported: 0,
         gained: Some(Estimate { gain: 1.0, low: Some(0.8), high: Some(1.2) }),
