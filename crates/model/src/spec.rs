@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+mod api;
 mod coding;
 mod holdout;
 mod judge;
 mod sandbox;
 
+pub use api::{Api, Edits, KeySource, Provider};
 pub use coding::{Coding, Preset};
 pub use holdout::Holdout;
 pub use judge::{JudgeSpec, Mode, StepGain};
@@ -260,7 +262,7 @@ pub enum When {
 }
 
 /// Who makes proposals.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AgentSpec {
     pub kind: AgentKind,
     pub timeout: Millis,
@@ -277,11 +279,12 @@ impl AgentSpec {
     pub const BRIEF_TOKENS: u64 = 24_000;
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum AgentKind {
     Tuner,
     Command(String),
     Coding(Coding),
+    Api(Api),
 }
 
 impl AgentKind {
@@ -290,6 +293,7 @@ impl AgentKind {
             AgentKind::Tuner => "tuner",
             AgentKind::Command(_) => "command",
             AgentKind::Coding(coding) => coding.preset.name(),
+            AgentKind::Api(_) => "api",
         }
     }
 }

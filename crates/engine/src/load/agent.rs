@@ -4,6 +4,7 @@ use overnight_model::spec::{AgentKind, AgentSpec, Coding, Network, Preset};
 use overnight_model::units::Millis;
 use toml::de::DeValue;
 
+use super::api::{self, OF_API};
 use super::document::Section;
 use super::keys::nearest;
 use super::problem::Collector;
@@ -17,10 +18,8 @@ const DEFAULT_AHEAD: u64 = 1;
 /// More would be answers to questions of long ago.
 const MOST_AHEAD: u64 = 64;
 
-/// Agents by their name, for the day they work.
-const LATER_AGENTS: [&str; 1] = ["api"];
 /// What only coding agents have.
-const OF_CODING_AGENTS: [&str; 3] = ["model", "args", "tools"];
+const OF_CODING_AGENTS: [&str; 2] = ["args", "tools"];
 /// Less would hardly hold the rules; more than any model reads.
 const BRIEF_TOKENS: std::ops::RangeInclusive<u64> = 2_000..=2_000_000;
 
@@ -50,6 +49,26 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
         };
         problems.add(section.key_span(key), format!("`agent.{key}` is only for coding agents"), hint);
     }
+    let is_api = name == "api";
+    for key in OF_API.into_iter().filter(|key| !is_api && section.get(key).is_some()) {
+        let hint = "name a model over its API: `use = \"api\"`, or remove the key";
+        problems.add(section.key_span(key), format!("`agent.{key}` is only for `use = \"api\"`"), hint);
+    }
+    if !is_api && preset.is_none() && section.get("model").is_some() {
+        let hint = match name.as_str() {
+            "command" => "write it into `agent.command`",
+            _ => "name who is to use it: `use = \"claude\"` or `use = \"api\"`, or remove the key",
+        };
+        problems.add(
+            section.key_span("model"),
+            "`agent.model` is only for coding agents and for `use = \"api\"`",
+            hint,
+        );
+    }
+    if is_api && network == Network::None {
+        let hint = "remove the key: the engine itself asks the model, from outside of every sandbox";
+        problems.add(section.key_span("network"), "a model over its API cannot be asked without a network", hint);
+    }
     let kind = match (name.as_str(), command) {
         ("command", Some(command)) => AgentKind::Command(command),
         ("command", None) => {
@@ -63,6 +82,7 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
             problems.add(section.key_span("command"), "`agent.command` is only for `use = \"command\"`", hint);
             return None;
         }
+        ("api", None) => AgentKind::Api(api::read(problems, &section)?),
         (_, None) => match preset {
             Some(preset) => AgentKind::Coding(coding(problems, &section, preset)?),
             None => AgentKind::Tuner,
@@ -136,15 +156,11 @@ fn name(problems: &mut Collector<'_>, section: &Section<'_>) -> Option<String> {
         return None;
     };
     match name {
-        "tuner" | "command" => return Some(name.to_owned()),
+        "tuner" | "command" | "api" => return Some(name.to_owned()),
         "mini-swe-agent" => return Some(Preset::Mini.name().to_owned()),
         name if Preset::from_name(name).is_some() => return Some(name.to_owned()),
-        name if LATER_AGENTS.contains(&name) => {
-            let hint = "meanwhile `use = \"command\"` with `command = \"…\"` starts any program";
-            problems.add(one.span(), format!("agent `{name}` is not yet supported"), hint);
-        }
         name => {
-            let known = Preset::ALL.into_iter().map(Preset::name).chain(["tuner", "command"]);
+            let known = Preset::ALL.into_iter().map(Preset::name).chain(["tuner", "command", "api"]);
             let hint = match nearest(name, known) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => "use \"tuner\", or \"command\" with `command = \"…\"`".to_owned(),

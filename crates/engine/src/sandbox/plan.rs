@@ -63,7 +63,7 @@ pub fn fingerprint_inputs(spec: &Spec, triplet_dir: &Path, home: Option<&Path>) 
 pub fn agent_programs(spec: &Spec, triplet_dir: &Path, checkout: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let home = home.unwrap_or(Path::new("/"));
     let command = match &spec.agent.kind {
-        AgentKind::Tuner => return Vec::new(),
+        AgentKind::Tuner | AgentKind::Api(_) => return Vec::new(),
         AgentKind::Coding(coding) => {
             let found = preset::find(coding.preset, &crate::load::allowed_environment());
             let mut folders = found.map(|found| preset::folders(&found.program)).unwrap_or_default();

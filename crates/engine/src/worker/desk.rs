@@ -46,6 +46,7 @@ pub(crate) fn propose(desk: &mut Place, room: &Room, contents: &Contents) -> Res
     let brief = first_brief(&room.shop.spec, contents)?;
     let answer = match &room.shop.spec.agent.kind {
         AgentKind::Coding(coding) => agent::coding::ask(coding, desk, room, brief, contents)?,
+        AgentKind::Api(api) => agent::api::ask(api, room, brief, contents)?,
         AgentKind::Command(_) | AgentKind::Tuner => agent::command::ask(desk, room, brief, contents)?,
     };
     let text = |output: Option<crate::dispatch::Captured>| {
@@ -55,10 +56,10 @@ pub(crate) fn propose(desk: &mut Place, room: &Room, contents: &Contents) -> Res
         Answer::Proposal { contents: edited, output, .. } if edited == *contents => {
             (Dry::Failed(AttemptFailure::NoChange), text(output))
         }
-        Answer::Proposal { contents, description, took, output } => {
+        Answer::Proposal { contents, description, took, output, .. } => {
             (Dry::Proposal { contents, description, took }, text(output))
         }
-        Answer::Failed { failure, output } => (Dry::Failed(failure), text(output)),
+        Answer::Failed { failure, output, .. } => (Dry::Failed(failure), text(output)),
     })
 }
 

@@ -53,7 +53,7 @@ impl Study {
         // The tuner answers at once; asked ahead, it would only know less.
         let ahead = match self.spec.agent.kind {
             AgentKind::Tuner => 0,
-            AgentKind::Command(_) | AgentKind::Coding(_) => u64::from(self.spec.agent.ahead),
+            AgentKind::Command(_) | AgentKind::Coding(_) | AgentKind::Api(_) => u64::from(self.spec.agent.ahead),
         };
         let waiting = self.candidates().filter(|open| open.in_flight == 0 && !open.is_unasked()).count() as u64;
         // One that fails is not asked over and over while a trial runs: ten in a row would end the run.

@@ -8,9 +8,9 @@ use overnight_engine::load::{self, Site};
 use overnight_engine::sandbox::resolve;
 use overnight_model::spec::AgentKind;
 
-use super::coding;
 use super::report::{Finding, Level};
 use super::study::Sequence;
+use super::{api, coding};
 
 /// What a shell takes apart: from the first such word on, nothing is known for sure.
 const SHELL: &str = "|&;<>()$`\\\"'*?[]{}!#";
@@ -38,10 +38,15 @@ pub(super) fn program(sequence: &mut Sequence, site: &Site) {
     let command = match &sequence.spec.agent.kind {
         AgentKind::Tuner => return,
         AgentKind::Command(command) => command,
-        kind @ AgentKind::Coding(_) => {
+        kind @ (AgentKind::Coding(_) | AgentKind::Api(_)) => {
             if let Err(error) = coding::refuse_missing(kind) {
                 let next = error.hint.unwrap_or_default();
                 sequence.add(Finding::new("agent", Level::Fail, error.message).next(next));
+            } else if let AgentKind::Coding(coding) = kind
+                && let Some(what) = api::missed_keys(coding.preset)
+            {
+                let next = format!("set one, or see that it answers without: overnight check --agent {}", kind.name());
+                sequence.add(Finding::new("agent", Level::Warn, what).next(next));
             }
             return;
         }

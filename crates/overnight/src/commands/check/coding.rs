@@ -10,6 +10,7 @@ use overnight_model::proposal::{Contents, one_line};
 use overnight_model::spec::{AgentKind, Coding, Preset};
 use serde_json::{Value, json};
 
+use super::api;
 use crate::args::{Check, Place};
 use crate::commands::interrupt::Interrupt;
 use crate::commands::scratch::Scratch;
@@ -29,7 +30,11 @@ pub(super) fn check(place: &Place, args: &Check, name: &str) -> Outcome<Exit> {
 
 /// Refuses what cannot be started, before anything is spent on it.
 pub(crate) fn refuse_missing(kind: &AgentKind) -> Outcome<()> {
-    let AgentKind::Coding(Coding { preset, .. }) = kind else { return Ok(()) };
+    let preset = match kind {
+        AgentKind::Coding(Coding { preset, .. }) => preset,
+        AgentKind::Api(api) => return api::refuse_without_key(api),
+        AgentKind::Tuner | AgentKind::Command(_) => return Ok(()),
+    };
     match preset::find(*preset, &load::allowed_environment()) {
         Some(_) => Ok(()),
         None => {
@@ -63,10 +68,17 @@ fn list(place: &Place, args: &Check, keeper: &Keeper) -> Outcome<Exit> {
         let command = preset::described(&coding, &surface, &passed);
         rows.push(Row { preset, is_chosen: chosen.is_some(), found, version, command, passed });
     }
+    let api = spec.as_ref().and_then(|spec| match &spec.agent.kind {
+        AgentKind::Api(api) => Some(api),
+        _ => None,
+    });
     match args.json {
-        true => ui::data(&json!({ "agents": rows.iter().map(Row::as_json).collect::<Vec<_>>() }).to_string()),
+        true => {
+            let agents = rows.iter().map(Row::as_json).chain([api::as_json(api)]);
+            ui::data(&json!({ "agents": agents.collect::<Vec<_>>() }).to_string())
+        }
         false => {
-            rows.iter().flat_map(Row::lines).for_each(|line| {
+            rows.iter().flat_map(Row::lines).chain(api::lines(api)).for_each(|line| {
                 ui::data(&line);
             });
             ui::data("one proposal that is shown and not recorded: overnight check --agent NAME")
@@ -123,7 +135,11 @@ fn propose(place: &Place, args: &Check, name: &str, keeper: Keeper) -> Outcome<E
         let Some(preset) = Preset::from_name(name) else {
             let known: Vec<_> = Preset::ALL.into_iter().map(Preset::name).collect();
             let error = CliError::usage(format!("there is no agent `{}` to try", name.escape_debug()));
-            return Err(error.hint(format!("one of {}, or the `command` of the triplet", known.join(", "))));
+            let hint = match name {
+                "api" => "say which model: `use = \"api\"` with `provider` and `model` in [agent]".to_owned(),
+                _ => format!("one of {}, or the `command` or `api` of the triplet", known.join(", ")),
+            };
+            return Err(error.hint(hint));
         };
         spec.agent.kind = AgentKind::Coding(Coding::new(preset));
     }

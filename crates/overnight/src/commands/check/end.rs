@@ -57,7 +57,7 @@ fn described(sequence: &Sequence, measured: &Measured, wall: Millis, forecast: &
     };
     let agent = match spec.agent.kind {
         AgentKind::Tuner => "",
-        AgentKind::Command(_) | AgentKind::Coding(_) => ", an agent that keeps up",
+        AgentKind::Command(_) | AgentKind::Coding(_) | AgentKind::Api(_) => ", an agent that keeps up",
     };
     let what = format!(
         "{wall} = {} trials: about {} experiments ({}); {gain}; assumes {} a trial{slots}, one idea in ten better{agent}",
