@@ -4,6 +4,7 @@ use overnight_model::brief::Brief;
 use overnight_model::event::{AttemptFailure, Loss, ModelUse};
 use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
+use overnight_model::spec::Member;
 use overnight_model::tuner::Edit;
 use overnight_model::{CommitId, ContentId, Ending, ExperimentId, Measurement, Millis, Seed, Slot, Timestamp, TrialId};
 use thiserror::Error;
@@ -40,7 +41,7 @@ pub trait Machine {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one is made at a time and moved once")]
 pub enum Action {
-    Ask { experiment: ExperimentId, brief: Brief, contents: Contents },
+    Ask { experiment: ExperimentId, member: Member, brief: Brief, contents: Contents },
     Trial { trial: TrialId, experiment: ExperimentId, seed: Seed, slot: Slot, contents: Contents, stakes: Stakes },
     Guard { experiment: ExperimentId, guard: u32, slot: Slot, command: String, contents: Contents },
 }

@@ -3,7 +3,6 @@
 use super::{Experiment, Step, Study};
 use crate::event::Scope;
 use crate::id::ExperimentId;
-use crate::spec::AgentKind;
 use crate::units::Timestamp;
 
 impl Study {
@@ -30,7 +29,8 @@ impl Study {
         }
         let experiment = unasked.map_or(ExperimentId(self.state.next_experiment), |open| open.id);
         let parent = self.state.champion()?.commit.clone()?;
-        Some(Step::Ask { experiment, agent: self.spec.agent.kind.name().to_owned(), parent })
+        let member = self.whose_turn(experiment, slot_is_free)?;
+        Some(Step::Ask { experiment, agent: member.name.clone(), parent })
     }
 
     /// Whether a proposal that nobody was asked for may join now, once so many verdicts of this run have passed: as soon
@@ -50,11 +50,7 @@ impl Study {
 
     /// Whether to have somebody think while every slot is taken.
     fn asks_ahead(&self, taken: u64) -> bool {
-        // The tuner answers at once; asked ahead, it would only know less.
-        let ahead = match self.spec.agent.kind {
-            AgentKind::Tuner => 0,
-            AgentKind::Command(_) | AgentKind::Coding(_) | AgentKind::Api(_) => u64::from(self.spec.agent.ahead),
-        };
+        let ahead = u64::from(self.spec.agent.ahead);
         let waiting = self.candidates().filter(|open| open.in_flight == 0 && !open.is_unasked()).count() as u64;
         // One that fails is not asked over and over while a trial runs: ten in a row would end the run.
         let fails = self.state.run.as_ref().is_some_and(|run| run.failed_in_a_row > 0 || run.waiting.is_some());

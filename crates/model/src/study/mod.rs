@@ -15,6 +15,7 @@ mod ruling;
 mod said;
 mod state;
 mod step;
+mod team;
 mod tuning;
 mod waiting;
 mod watching;

@@ -16,7 +16,7 @@ use overnight_engine::workspace::{GitError, Names};
 use overnight_engine::{clock, process};
 use overnight_model::event::{Proposed, RunFacts, Scope, StopReason, What};
 use overnight_model::proposal::Contents;
-use overnight_model::spec::{AgentKind, Api, KeySource, Tier};
+use overnight_model::spec::{AgentKind, Api, KeySource, Member, Tier};
 use overnight_model::study::Summary;
 use overnight_model::{Event, Millis, State, Verdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -167,16 +167,22 @@ impl Session {
     }
 }
 
-/// A coding agent with its version, once it has said it inside its sandbox; empty for any other agent.
+/// The coding agents with their versions, once they have said them inside their sandbox; empty where there is none.
 fn greet(shop: &Shop, surface: &Contents, live: &Live) -> Outcome<String> {
-    let coding = match &shop.spec.agent.kind {
+    let greeted = shop.spec.agent.members.iter().map(|member| greet_one(shop, member, surface, live));
+    let greeted: Vec<String> = greeted.collect::<Outcome<_>>()?;
+    Ok(greeted.into_iter().filter(|agent| !agent.is_empty()).collect::<Vec<_>>().join(", "))
+}
+
+fn greet_one(shop: &Shop, member: &Member, surface: &Contents, live: &Live) -> Outcome<String> {
+    let coding = match &member.kind {
         AgentKind::Coding(coding) => coding,
-        AgentKind::Api(api) => return find_key(shop, api, live),
+        AgentKind::Api(api) => return find_key(shop, &member.name, api, live),
         AgentKind::Tuner | AgentKind::Command(_) => return Ok(String::new()),
     };
     let name = coding.preset.name();
     live.now(&format!("{name} is started for the first time"));
-    match shop.greet(surface) {
+    match shop.greet(member, surface) {
         Ok(version) => {
             let agent = format!("{name} {}", version.unwrap_or_default());
             live.say(&crate::ui::printable(&format!("agent      {agent}")));
@@ -196,16 +202,16 @@ fn greet(shop: &Shop, surface: &Contents, live: &Live) -> Outcome<String> {
 }
 
 /// A model with its provider, once its key was found.
-fn find_key(shop: &Shop, api: &Api, live: &Live) -> Outcome<String> {
+fn find_key(shop: &Shop, name: &str, api: &Api, live: &Live) -> Outcome<String> {
     if let KeySource::Command(command) = &api.key {
         live.now(&crate::ui::printable(&format!("the key comes from `{command}`")));
     }
     api::find_key(&api.key, &shop.keeper, &shop.triplet_dir, |_| {}).map_err(|what| {
-        let hint = "say where the key is: `key_env` or `key_command` in [agent]; then: overnight check --agent api";
+        let hint = "say where the key is: `key_env` or `key_command` in [agent]; then: overnight check --agent NAME";
         CliError::usage(what).hint(hint)
     })?;
-    live.say(&crate::ui::printable(&format!("agent      api {}", api.described())));
-    Ok(format!("api {} {}", api.provider.name(), api.model))
+    live.say(&crate::ui::printable(&format!("agent      {name} {}", api.described())));
+    Ok(format!("{name} {} {}", api.provider.name(), api.model))
 }
 
 /// The exit code of a run that ended by itself.

@@ -38,10 +38,16 @@ const AROUND: usize = 12;
 const SMALL_FILE: usize = 4096;
 
 /// Asks once, and once more where the answer cannot be taken as it is.
-pub(crate) fn ask(api: &Api, room: &Room, mut brief: Brief, contents: &Contents) -> Result<Answer, Trouble> {
+pub(crate) fn ask(
+    api: &Api,
+    limit: Millis,
+    room: &Room,
+    mut brief: Brief,
+    contents: &Contents,
+) -> Result<Answer, Trouble> {
     let spec = &room.shop.spec;
     brief.set_program(read_program(&room.shop.triplet_dir.join(&spec.program)).as_deref());
-    let mut turn = Turn::begin(api, room);
+    let mut turn = Turn::begin(api, limit, room);
     let proposed = propose(&mut turn, &mut brief, contents);
     let (took, used, output, secrets) = turn.end();
     let (edited, description) = match proposed {

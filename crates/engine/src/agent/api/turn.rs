@@ -26,6 +26,7 @@ const SCHEMA_WORDS: [&str; 6] =
 pub(super) struct Turn<'a> {
     pub(super) api: &'a Api,
     pub(super) room: &'a Room,
+    limit: Duration,
     key: Option<String>,
     secrets: Secrets,
     watch: Stopwatch,
@@ -42,10 +43,11 @@ pub(super) enum Gone {
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn begin(api: &'a Api, room: &'a Room) -> Turn<'a> {
+    pub(super) fn begin(api: &'a Api, limit: Millis, room: &'a Room) -> Turn<'a> {
         let mut turn = Turn {
             api,
             room,
+            limit: limit.into(),
             key: None,
             secrets: Secrets::of(&[]),
             watch: Stopwatch::start(),
@@ -128,8 +130,7 @@ impl<'a> Turn<'a> {
 
     /// What is left of the time that an agent has.
     fn left(&self) -> Duration {
-        let limit: Duration = self.room.shop.spec.agent.timeout.into();
-        limit.saturating_sub(self.watch.elapsed()).max(Duration::from_millis(1))
+        self.limit.saturating_sub(self.watch.elapsed()).max(Duration::from_millis(1))
     }
 
     pub(super) fn fails(&self, trouble: Kind, what: &str) -> Gone {

@@ -7,7 +7,8 @@ const TOP: &str = "surface = \"train.py\"\nmetric = { name = \"val_bpb\", goal =
 
 #[track_caller]
 fn api(lines: &str) -> Api {
-    match parse_in("", &format!("{TOP}{lines}")).unwrap_or_else(|problems| panic!("{problems}")).agent.kind {
+    let mut spec = parse_in("", &format!("{TOP}{lines}")).unwrap_or_else(|problems| panic!("{problems}"));
+    match spec.agent.members.remove(0).kind {
         AgentKind::Api(api) => api,
         other => panic!("{other:?}"),
     }
@@ -137,4 +138,27 @@ fn a_key_in_the_triplet_is_refused_and_not_shown() {
         assert!(!refused.contains("0123456789"), "{refused}");
         assert!(refused.contains("key_env = \"NAME\""), "{refused}");
     }
+}
+
+#[test]
+fn each_model_of_a_team_has_settings_of_its_own_or_those_of_all() {
+    let team = TOP.replace("use = \"api\"", "use = [\"api\", \"small\", \"tuner\"]")
+        + "provider = \"openai\"\nmodel = \"large\"\nkey_env = \"WORK_KEY\"\n[agent.small]\nuse = \"api\"\n\
+           provider = \"ollama\"\nmodel = \"little\"\nkey_command = \"pass show little\"\nedits = \"values\"\n";
+    let spec = parse_in("", &team).unwrap_or_else(|problems| panic!("{problems}"));
+    let models: Vec<(String, Api)> = (spec.agent.members.into_iter())
+        .filter_map(|member| match member.kind {
+            AgentKind::Api(api) => Some((member.name, api)),
+            _ => None,
+        })
+        .collect();
+    let [(large, one), (small, other)] = models.as_slice() else { panic!("{models:?}") };
+    assert_eq!((large.as_str(), one.described().as_str()), ("api", "openai large at https://api.openai.com/v1"));
+    assert_eq!((small.as_str(), other.described().as_str()), ("small", "ollama little at http://127.0.0.1:11434/v1"));
+    assert_eq!((one.edits, other.edits), (Edits::Blocks, Edits::Values));
+    assert_eq!(one.key, KeySource::Variable("WORK_KEY".into()));
+    assert_eq!(other.key, KeySource::Command("pass show little".into()));
+    let wrong = team + "[agent.tuner]\ntemperature = 1\n";
+    let refused = parse_in("", &wrong).unwrap_err().to_string();
+    assert!(refused.contains("`agent.tuner.temperature` is only for `use = \"api\"`"), "{refused}");
 }

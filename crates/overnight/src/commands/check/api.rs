@@ -30,21 +30,24 @@ pub(crate) fn missed_keys(preset: Preset) -> Option<String> {
     (!is_set).then(|| format!("{name} gets no key from your environment: none of {} is set", keys.join(", ")))
 }
 
-/// The lines of the list of agents.
-pub(super) fn lines(chosen: Option<&Api>) -> Vec<String> {
-    let Some(api) = chosen else {
+/// The lines of the list of agents, for those of the study by their names.
+pub(super) fn lines(chosen: &[(&str, &Api)]) -> Vec<String> {
+    if chosen.is_empty() {
         let here = keys_here();
         let here = if here.is_empty() { "no key of a known provider is set".to_owned() } else { here.join(", ") };
         return vec![
             "api       a model over its HTTP API: `use = \"api\"` with `provider` and `model` in [agent]".to_owned(),
             format!("{:10}keys here: {here}", ""),
         ];
+    }
+    let one = |(name, api): &(&str, &Api)| {
+        [
+            printable(&format!("{name:<9} {}, the agent of this study", api.described())),
+            printable(&format!("{:10}{}", "", key_line(&api.key))),
+            format!("{:10}answers with {}", "", api.edits.name()),
+        ]
     };
-    vec![
-        printable(&format!("api       {}, the agent of this study", api.described())),
-        printable(&format!("{:10}{}", "", key_line(&api.key))),
-        format!("{:10}answers with {}", "", api.edits.name()),
-    ]
+    chosen.iter().flat_map(one).collect()
 }
 
 fn key_line(source: &KeySource) -> String {
@@ -63,26 +66,27 @@ fn keys_here() -> Vec<String> {
     load::named_environment(&names).into_iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name).collect()
 }
 
-pub(super) fn as_json(chosen: Option<&Api>) -> Value {
-    match chosen {
-        None => json!({ "name": "api", "chosen": false, "variables": keys_here() }),
-        Some(api) => {
-            let (variable, command) = match &api.key {
-                KeySource::Variable(name) => (Some(name), None),
-                KeySource::Command(command) => (None, Some(command)),
-                KeySource::None => (None, None),
-            };
-            json!({
-                "name": "api",
-                "chosen": true,
-                "provider": api.provider.name(),
-                "model": api.model,
-                "base_url": api.base_url,
-                "key_env": variable,
-                "key_command": command,
-                "has_key": variable.map(|_| has_key(&api.key)),
-                "edits": api.edits.name(),
-            })
-        }
+pub(super) fn as_json(chosen: &[(&str, &Api)]) -> Vec<Value> {
+    if chosen.is_empty() {
+        return vec![json!({ "name": "api", "chosen": false, "variables": keys_here() })];
     }
+    let one = |(name, api): &(&str, &Api)| {
+        let (variable, command) = match &api.key {
+            KeySource::Variable(name) => (Some(name), None),
+            KeySource::Command(command) => (None, Some(command)),
+            KeySource::None => (None, None),
+        };
+        json!({
+            "name": name,
+            "chosen": true,
+            "provider": api.provider.name(),
+            "model": api.model,
+            "base_url": api.base_url,
+            "key_env": variable,
+            "key_command": command,
+            "has_key": variable.map(|_| has_key(&api.key)),
+            "edits": api.edits.name(),
+        })
+    };
+    chosen.iter().map(one).collect()
 }

@@ -7,7 +7,7 @@ use overnight_engine::process::Keeper;
 use overnight_engine::rehearse::{Bench, Dry, Subject};
 use overnight_model::event::AttemptFailure;
 use overnight_model::proposal::{Contents, one_line};
-use overnight_model::spec::{AgentKind, Coding, Preset};
+use overnight_model::spec::{AgentKind, AgentSpec, Api, Coding, Member, Preset};
 use serde_json::{Value, json};
 
 use super::api;
@@ -29,7 +29,11 @@ pub(super) fn check(place: &Place, args: &Check, name: &str) -> Outcome<Exit> {
 }
 
 /// Refuses what cannot be started, before anything is spent on it.
-pub(crate) fn refuse_missing(kind: &AgentKind) -> Outcome<()> {
+pub(crate) fn refuse_missing(spec: &AgentSpec) -> Outcome<()> {
+    spec.members.iter().try_for_each(|member| refuse_missing_of(&member.kind))
+}
+
+pub(super) fn refuse_missing_of(kind: &AgentKind) -> Outcome<()> {
     let preset = match kind {
         AgentKind::Coding(Coding { preset, .. }) => preset,
         AgentKind::Api(api) => return api::refuse_without_key(api),
@@ -57,10 +61,12 @@ fn list(place: &Place, args: &Check, keeper: &Keeper) -> Outcome<Exit> {
     };
     let mut rows = Vec::new();
     for preset in Preset::ALL {
-        let chosen = spec.as_ref().and_then(|spec| match &spec.agent.kind {
+        let members = spec.iter().flat_map(|spec| &spec.agent.members);
+        let mut chosen = members.filter_map(|member| match &member.kind {
             AgentKind::Coding(coding) if coding.preset == preset => Some(coding.clone()),
             _ => None,
         });
+        let chosen = chosen.next();
         let coding = chosen.clone().unwrap_or(Coding::new(preset));
         let found = preset::find(preset, &environment);
         let version = found.as_ref().and_then(|found| preset::version(keeper, found, &environment, scratch.path()));
@@ -68,17 +74,19 @@ fn list(place: &Place, args: &Check, keeper: &Keeper) -> Outcome<Exit> {
         let command = preset::described(&coding, &surface, &passed);
         rows.push(Row { preset, is_chosen: chosen.is_some(), found, version, command, passed });
     }
-    let api = spec.as_ref().and_then(|spec| match &spec.agent.kind {
-        AgentKind::Api(api) => Some(api),
-        _ => None,
-    });
+    let models: Vec<(&str, &Api)> = (spec.iter().flat_map(|spec| &spec.agent.members))
+        .filter_map(|member| match &member.kind {
+            AgentKind::Api(api) => Some((member.name.as_str(), api)),
+            _ => None,
+        })
+        .collect();
     match args.json {
         true => {
-            let agents = rows.iter().map(Row::as_json).chain([api::as_json(api)]);
+            let agents = rows.iter().map(Row::as_json).chain(api::as_json(&models));
             ui::data(&json!({ "agents": agents.collect::<Vec<_>>() }).to_string())
         }
         false => {
-            rows.iter().flat_map(Row::lines).chain(api::lines(api)).for_each(|line| {
+            rows.iter().flat_map(Row::lines).chain(api::lines(&models)).for_each(|line| {
                 ui::data(&line);
             });
             ui::data("one proposal that is shown and not recorded: overnight check --agent NAME")
@@ -131,19 +139,26 @@ fn propose(place: &Place, args: &Check, name: &str, keeper: Keeper) -> Outcome<E
     let interrupt = Interrupt::watch(keeper.ender())?;
     let mut subject = Subject::worktree(&site)?;
     let spec = &mut subject.spec;
-    if spec.agent.kind.name() != name {
-        let Some(preset) = Preset::from_name(name) else {
+    let member = match (spec.agent.member(name), Preset::from_name(name)) {
+        (Some(member), _) => member.clone(),
+        // Any other is tried with what the study has for its agents.
+        (None, Some(preset)) => {
+            let kind = AgentKind::Coding(Coding::new(preset));
+            Member { name: name.to_owned(), kind, weight: None, ..spec.agent.members[0].clone() }
+        }
+        (None, None) => {
             let known: Vec<_> = Preset::ALL.into_iter().map(Preset::name).collect();
             let error = CliError::usage(format!("there is no agent `{}` to try", name.escape_debug()));
             let hint = match name {
                 "api" => "say which model: `use = \"api\"` with `provider` and `model` in [agent]".to_owned(),
-                _ => format!("one of {}, or the `command` or `api` of the triplet", known.join(", ")),
+                _ => format!("one of {}, or an agent of the triplet", known.join(", ")),
             };
             return Err(error.hint(hint));
-        };
-        spec.agent.kind = AgentKind::Coding(Coding::new(preset));
-    }
-    refuse_missing(&spec.agent.kind)?;
+        }
+    };
+    // What is mounted for an agent is mounted for those of the study.
+    spec.agent.members = vec![member.clone()];
+    refuse_missing(&spec.agent)?;
     let min = spec.sandbox.min;
     let found = subject.find(&keeper, args.sandbox);
     if found.tier < min && args.sandbox != Some(found.tier) {
@@ -158,7 +173,7 @@ fn propose(place: &Place, args: &Check, name: &str, keeper: Keeper) -> Outcome<E
     let mut bench = Bench::open(subject, keeper, &found, &say).map_err(|error| failed(&error))?;
     interrupt.kills(bench.stopper());
     live.now(&format!("{name} is thinking"));
-    let answered = bench.propose(&before);
+    let answered = bench.propose(&member, &before);
     live.end();
     let (dry, output) = answered.map_err(|error| match interrupt.is_asked() {
         true => CliError::new(Exit::Interrupted, "stopped"),
