@@ -6,6 +6,7 @@
 mod support;
 
 mod agent;
+mod api;
 mod attacks;
 mod audit;
 mod bare;
@@ -31,6 +32,7 @@ mod machine;
 mod meddling;
 mod metrics;
 mod misuse;
+mod model;
 mod rebase;
 mod refusals;
 mod review;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::source::Tunable;
 
 /// More at once is no idea any more.
-const MOST_CHANGES: usize = 8;
+const MOST_CHANGES: usize = 4;
 /// Room for a sentence; servers that write by a schema hold a model that does not stop to it.
 const MOST_SIGNS: usize = 160;
 /// Changes that a title names; the rest is counted.
@@ -50,11 +50,14 @@ impl Values {
             })
         };
         let literals = || self.tunable.literals.iter().zip(&self.names);
-        let numbers: Vec<&str> =
-            literals().filter(|(literal, _)| literal.options.is_empty()).map(|(_, name)| name.as_str()).collect();
         let mut changes = Vec::new();
-        if !numbers.is_empty() {
-            changes.push(change(numbers, json!({ "type": "number" })));
+        for (kind, is_whole) in [("number", false), ("integer", true)] {
+            let is_one = |literal: &Literal| matches!(literal.domain, Domain::Number { grain, .. } if (grain != Grain::Any) == is_whole);
+            let names: Vec<&str> =
+                literals().filter(|(literal, _)| is_one(literal)).map(|(_, name)| name.as_str()).collect();
+            if !names.is_empty() {
+                changes.push(change(names, json!({ "type": kind })));
+            }
         }
         for (literal, name) in literals().filter(|(literal, _)| !literal.options.is_empty()) {
             changes.push(change(vec![name], json!({ "type": "string", "enum": literal.options })));
@@ -207,7 +210,13 @@ mod tests {
     #[test]
     fn the_schema_names_what_there_is_and_allows_nothing_else() {
         let schema = values().0.schema(true).to_string();
-        assert!(schema.contains(r#""enum":["lr","layers"]"#) && schema.contains(r#""enum":["mode"]"#), "{schema}");
+        assert!(
+            schema.contains(r#""type":"integer""#)
+                && schema.contains(r#""enum":["lr"]"#)
+                && schema.contains(r#""enum":["layers"]"#)
+                && schema.contains(r#""enum":["mode"]"#),
+            "{schema}"
+        );
         assert!(schema.contains("maxLength") && !values().0.schema(false).to_string().contains("maxLength"));
         let listed = values().0.listed();
         assert!(listed.contains("- `lr` is 0.1; must be from 0.001 to 1\n"), "{listed}");
