@@ -56,7 +56,7 @@ impl Drop for Server {
 fn demo(agent: &str) -> Repo {
     let repo = Repo::empty();
     let demo: PathBuf = [env!("CARGO_MANIFEST_DIR"), "demo"].iter().collect();
-    for file in ["train.py", "score.py", "collect.py", "program.md"] {
+    for file in ["train.py", "score.py", "collect.py"] {
         repo.write(file, &std::fs::read_to_string(demo.join(file)).unwrap());
     }
     repo.shell("python3 collect.py > /dev/null");

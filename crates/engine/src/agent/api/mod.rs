@@ -206,8 +206,8 @@ impl Draft<'_> {
     }
 }
 
-/// Whether a server can be told by a schema how long a text may be; OpenAI's refuses a schema that says so.
-fn caps_texts(provider: Provider) -> bool {
+/// Whether a server is one's own: it can be told by a schema how long a text may be, which OpenAI's refuses.
+fn is_own_server(provider: Provider) -> bool {
     matches!(provider, Provider::Ollama | Provider::Compatible)
 }
 

@@ -12,7 +12,7 @@ use super::call::{self, Nothing};
 use super::trouble::{Wrong, wrong};
 use super::values::Values;
 use super::wire::{self, Question, Reply};
-use super::{caps_texts, key, millis, prompt, spent};
+use super::{is_own_server, key, millis, prompt, spent};
 use crate::agent::preset::is_other_model;
 use crate::agent::secrets::Secrets;
 use crate::clock::{self, Stopwatch};
@@ -78,7 +78,7 @@ impl<'a> Turn<'a> {
 
     /// One question, and an answer that has something in it.
     pub(super) fn ask(&mut self, parts: &[String], values: Option<&Values>) -> Result<Reply, Gone> {
-        let schema = values.map(|values| values.schema(caps_texts(self.api.provider)));
+        let schema = values.map(|values| values.schema(is_own_server(self.api.provider)));
         let reply = match self.exchange(parts, schema.as_ref().filter(|_| !self.is_free)) {
             Err(Missed::Schema(_)) => {
                 self.note("the server keeps to no schema: asked again without one");

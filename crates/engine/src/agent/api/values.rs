@@ -41,8 +41,9 @@ impl Values {
     }
 
     /// What an answer has to look like. Every property is required and no other allowed: servers that promise to keep to a
-    /// schema want it so. `is_capped` where a server can be told how long a text may be.
-    pub(super) fn schema(&self, is_capped: bool) -> Value {
+    /// schema want it so. A server of one's own keeps a model that does not stop to one change and a short text; a small model
+    /// names the same value over and over otherwise.
+    pub(super) fn schema(&self, is_own_server: bool) -> Value {
         let change = |names: Vec<&str>, value: Value| {
             json!({
                 "type": "object", "additionalProperties": false, "required": ["name", "value"],
@@ -66,14 +67,15 @@ impl Values {
             1 => changes.remove(0),
             _ => json!({ "anyOf": changes }),
         };
+        let most = if is_own_server { 1 } else { MOST_CHANGES };
         let mut hypothesis = json!({ "type": "string" });
-        if is_capped {
+        if is_own_server {
             hypothesis["maxLength"] = MOST_SIGNS.into();
         }
         json!({
             "type": "object", "additionalProperties": false, "required": ["changes", "hypothesis"],
             "properties": {
-                "changes": { "type": "array", "items": items, "minItems": 1, "maxItems": MOST_CHANGES },
+                "changes": { "type": "array", "items": items, "minItems": 1, "maxItems": most },
                 "hypothesis": hypothesis,
             },
         })
