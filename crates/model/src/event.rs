@@ -2,7 +2,7 @@
 
 mod trouble;
 
-pub use trouble::Trouble;
+pub use trouble::{ModelUse, Trouble};
 
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,9 @@ pub enum What {
         failure: AttemptFailure,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Output>,
+        /// What a model was asked for it, where its provider says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ModelUse>,
     },
     Proposed(Proposed),
     TrialStarted {
@@ -326,6 +329,9 @@ pub struct Proposed {
     pub took: Millis,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
+    /// What a model was asked for it, where its provider says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<ModelUse>,
 }
 
 /// Why an agent's turn gave nothing to try.

@@ -52,7 +52,7 @@ impl<M: Machine> Dispatch<M> {
                 let (edits, took, output) = (Vec::new(), Millis(0), None);
                 let Delivery { agent: from, description, .. } = delivery;
                 let base = Some(base.0);
-                let answer = Answer { experiment, from, base, contents, description, edits, took, output };
+                let answer = Answer { experiment, from, base, contents, description, edits, took, output, used: None };
                 self.learn_proposal(draft, now, answer)?;
             }
         }

@@ -14,7 +14,7 @@ pub use offer::Offer;
 
 use std::collections::VecDeque;
 
-use overnight_model::event::{AttemptFailure, Proposed, StopReason};
+use overnight_model::event::{AttemptFailure, ModelUse, Proposed, StopReason};
 use overnight_model::measure::Output;
 use overnight_model::proposal::{self, Contents, one_line};
 use overnight_model::study::Row;
@@ -73,6 +73,7 @@ struct Answer {
     edits: Vec<tuner::Edit>,
     took: Millis,
     output: Option<Captured>,
+    used: Option<ModelUse>,
 }
 
 /// What a turn has gathered so far.
@@ -345,19 +346,20 @@ impl<M: Machine> Dispatch<M> {
     /// Turns what arrived into events.
     fn learn(&mut self, draft: &mut Draft, now: Timestamp, arrival: Arrival) -> Result<(), Fault> {
         let what = match arrival {
-            Arrival::Proposal { experiment, contents, description, edits, took, output } => {
+            Arrival::Proposal { experiment, contents, description, edits, took, output, used } => {
                 // An agent that was asked is known by what it was asked for.
                 let (from, base) = (String::new(), None);
-                let answer = Answer { experiment, from, base, contents, description, edits, took, output };
+                let answer = Answer { experiment, from, base, contents, description, edits, took, output, used };
                 return self.learn_proposal(draft, now, answer);
             }
             Arrival::Offered { experiment, agent, contents, description } => {
-                let (edits, took, output, base) = (Vec::new(), Millis(0), None, None);
-                let answer = Answer { experiment, from: agent, base, contents, description, edits, took, output };
+                let (edits, took, output, base, used) = (Vec::new(), Millis(0), None, None, None);
+                let from = agent;
+                let answer = Answer { experiment, from, base, contents, description, edits, took, output, used };
                 return self.learn_proposal(draft, now, answer);
             }
-            Arrival::AttemptFailed { experiment, failure, output } => {
-                What::AttemptFailed { experiment, failure, output: draft.keep(output) }
+            Arrival::AttemptFailed { experiment, failure, output, used } => {
+                What::AttemptFailed { experiment, failure, output: draft.keep(output), used }
             }
             Arrival::AttemptLost { experiment } => What::AttemptLost { experiment },
             Arrival::TrialFinished { trial, experiment, mut measurement, output, scorer_output } => {
@@ -386,7 +388,7 @@ impl<M: Machine> Dispatch<M> {
     }
 
     fn learn_proposal(&mut self, draft: &mut Draft, now: Timestamp, answer: Answer) -> Result<(), Fault> {
-        let Answer { experiment, from, base, contents, description, edits, took, output } = answer;
+        let Answer { experiment, from, base, contents, description, edits, took, output, used } = answer;
         let state = self.study.state();
         let asked = state.find(experiment);
         let agent = asked.map_or(from, |asked| asked.agent.clone());
@@ -409,7 +411,7 @@ impl<M: Machine> Dispatch<M> {
             self.note(draft, now, What::Asked { experiment, agent: agent.clone(), parent });
         }
         if let Some(failure) = failure {
-            self.note(draft, now, What::AttemptFailed { experiment, failure, output });
+            self.note(draft, now, What::AttemptFailed { experiment, failure, output, used });
             return Ok(());
         }
         let description = match one_line(&description) {
@@ -420,7 +422,7 @@ impl<M: Machine> Dispatch<M> {
         let edits = if edits.is_empty() { self.edits_between(&original, &contents) } else { edits };
         let original = (original, tokens_before);
         let made = Made { experiment, agent, parent, description, contents, original, edits };
-        let proposed = Proposed { took, output, ..self.make(draft, now, made)? };
+        let proposed = Proposed { took, output, used, ..self.make(draft, now, made)? };
         self.note(draft, now, What::Proposed(proposed));
         Ok(())
     }
@@ -455,6 +457,7 @@ impl<M: Machine> Dispatch<M> {
             edits,
             took: Millis(0),
             output: None,
+            used: None,
         })
     }
 

@@ -42,6 +42,11 @@ pub fn named_environment(names: &[&str]) -> Vec<(String, String)> {
     text_variables().filter(|(name, _)| names.contains(&name.as_str())).collect()
 }
 
+/// All of it, for a command that the person has for keys: it has to find what it keeps them in.
+pub fn whole_environment() -> Vec<(String, String)> {
+    text_variables().collect()
+}
+
 /// The person's home folder, where the environment names one.
 pub fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())

@@ -129,6 +129,16 @@ impl Brief {
         fit::fitted(self)
     }
 
+    /// The same in three parts, for providers that are told what to keep: what hardly ever changes, the surface, the rest.
+    pub fn text_parts(&self) -> [String; 3] {
+        fit::parts(self)
+    }
+
+    /// Whether the text shows all of the surface.
+    pub fn shows_all_of_surface(&self) -> bool {
+        fit::shows_all_of_surface(self)
+    }
+
     /// Puts in the person's program, or the lack of one.
     pub fn set_program(&mut self, text: Option<&str>) {
         let program::Program { text, left_out } = text.map(program::Program::of).unwrap_or_default();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use overnight_engine::agent::api;
 use overnight_engine::dispatch::{Arrival, Dispatch, Fault, Offer};
 use overnight_engine::inbox::Inbox;
 use overnight_engine::load::{Site, allowed_environment};
@@ -16,7 +17,7 @@ use overnight_engine::workspace::{GitError, Names};
 use overnight_engine::{clock, process};
 use overnight_model::event::{Proposed, RunFacts, Scope, StopReason, What};
 use overnight_model::proposal::Contents;
-use overnight_model::spec::{AgentKind, Member, Tier};
+use overnight_model::spec::{AgentKind, Api, KeySource, Member, Tier};
 use overnight_model::study::Summary;
 use overnight_model::{Event, Millis, State, Verdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -185,13 +186,20 @@ fn greet(shop: &Shop, surface: &Contents, live: &Live) -> Outcome<String> {
 }
 
 fn greet_one(shop: &Shop, member: &Member, surface: &Contents, live: &Live) -> Outcome<String> {
-    let AgentKind::Coding(coding) = &member.kind else { return Ok(String::new()) };
+    let coding = match &member.kind {
+        AgentKind::Coding(coding) => coding,
+        AgentKind::Api(api) => return find_key(shop, &member.name, api, live),
+        AgentKind::Tuner | AgentKind::Command(_) => return Ok(String::new()),
+    };
     let name = coding.preset.name();
     live.now(&format!("{name} is started for the first time"));
     match shop.greet(member, surface) {
         Ok(version) => {
             let agent = format!("{name} {}", version.unwrap_or_default());
             live.say(&crate::ui::printable(&format!("agent      {agent}")));
+            if let Some(what) = super::check::missed_keys(coding.preset) {
+                live.say(&format!("note       {what}"));
+            }
             Ok(agent)
         }
         Err(what) => {
@@ -202,6 +210,19 @@ fn greet_one(shop: &Shop, member: &Member, surface: &Contents, live: &Live) -> O
             )))
         }
     }
+}
+
+/// A model with its provider, once its key was found.
+fn find_key(shop: &Shop, name: &str, api: &Api, live: &Live) -> Outcome<String> {
+    if let KeySource::Command(command) = &api.key {
+        live.now(&crate::ui::printable(&format!("the key comes from `{command}`")));
+    }
+    api::find_key(&api.key, &shop.keeper, &shop.triplet_dir, |_| {}).map_err(|what| {
+        let hint = "say where the key is: `key_env` or `key_command` in [agent]; then: overnight check --agent NAME";
+        CliError::usage(what).hint(hint)
+    })?;
+    live.say(&crate::ui::printable(&format!("agent      {name} {}", api.described())));
+    Ok(format!("{name} {} {}", api.provider.name(), api.model))
 }
 
 /// The exit code of a run that ended by itself.

@@ -4,7 +4,7 @@ use overnight_engine::holdout::openings;
 use overnight_engine::ledger::{Reader, StoredEvent};
 use overnight_engine::load::Site;
 use overnight_engine::worker::HINT_MARK;
-use overnight_model::event::{Proposed, Purpose};
+use overnight_model::event::{ModelUse, Proposed, Purpose};
 use overnight_model::measure::{Output, Usage};
 use overnight_model::study::Row;
 use overnight_model::units::short_number;
@@ -49,6 +49,7 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     }
     let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
     let mut facts = head(&row, metric);
+    facts.extend(model_line(&events));
     facts.extend(case.facts());
     let mut trials = trial_lines(&events);
     trials.extend(case.trial_lines());
@@ -194,6 +195,25 @@ fn purpose_name(purpose: Purpose) -> &'static str {
         Purpose::Close => "close",
         Purpose::Check => "check",
     }
+}
+
+/// Who answered, and what was used of it: `small-model-2, asked once: 100 tokens read, 10 written`.
+fn model_line(events: &[StoredEvent]) -> Option<Fact<'static>> {
+    let used = events.iter().find_map(|stored| match &stored.event.what {
+        What::Proposed(Proposed { used, .. }) | What::AttemptFailed { used, .. } => used.as_ref(),
+        _ => None,
+    })?;
+    let ModelUse { model, calls, input, output, cached, reasoning } = used;
+    let asked = if *calls == 1 { "asked once".to_owned() } else { format!("asked {calls} times") };
+    let of = |count: &Option<u64>, what: &str| {
+        count.filter(|count| *count > 0).map_or_else(String::new, |count| format!(" ({count} of them {what})"))
+    };
+    let read = input.map(|read| format!("{read} tokens read{}", of(cached, "out of a cache")));
+    let written = output.map(|written| format!("{written} written{}", of(reasoning, "reasoning")));
+    let counts: Vec<String> = read.into_iter().chain(written).collect();
+    let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
+    let model = if model.is_empty() { "unnamed" } else { model };
+    Some(("model", format!("{}, {asked}{counts}", printable(model))))
 }
 
 /// Every output that was kept, with what gave it.

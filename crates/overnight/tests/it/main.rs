@@ -6,6 +6,7 @@
 mod support;
 
 mod agent;
+mod api;
 mod attacks;
 mod audit;
 mod bare;
@@ -33,6 +34,7 @@ mod mcp;
 mod meddling;
 mod metrics;
 mod misuse;
+mod model;
 mod rebase;
 mod refusals;
 mod report;

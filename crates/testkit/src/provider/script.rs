@@ -43,6 +43,12 @@ pub enum Failure {
     Malformed,
     /// A complete answer with nothing in it.
     Empty,
+    /// 307: somebody at another port of the loopback is to be asked instead.
+    Redirect { port: u16 },
+    /// 200, and a body that has no end.
+    Endless,
+    /// 400: it knows nothing of answers by a schema. Who asks without one is answered.
+    NoSchema,
 }
 
 /// Ideas in order; the last one is had again when they are used up.
@@ -53,6 +59,8 @@ pub struct Script {
     begun: usize,
     /// What the latest conversation began with: a client that asks the same again is answered the same.
     latest: Option<u64>,
+    /// Who is said to have answered, where it is not who was asked.
+    pub(super) model: Option<String>,
 }
 
 /// One answer of a model, or none.
@@ -66,7 +74,13 @@ pub(super) enum Answer {
 
 impl Script {
     pub fn new(folder: impl Into<String>, ideas: impl Into<Vec<Idea>>) -> Script {
-        Script { folder: folder.into(), ideas: ideas.into(), begun: 0, latest: None }
+        Script { folder: folder.into(), ideas: ideas.into(), begun: 0, latest: None, model: None }
+    }
+
+    /// Every answer is given in the name of another model.
+    pub fn answered_by(mut self, model: impl Into<String>) -> Script {
+        self.model = Some(model.into());
+        self
     }
 
     pub(super) fn begun(&self) -> usize {

@@ -105,6 +105,7 @@ fn proposal(experiment: ExperimentId, parent: CommitId, text: &str, form: Option
         edits: Vec::new(),
         took: Millis(0),
         output: None,
+        used: None,
     }
 }
 
@@ -236,7 +237,7 @@ impl Driver {
 
     fn fails(&mut self, failure: AttemptFailure) -> (Verdict, Reason) {
         let experiment = self.ask();
-        self.happen(What::AttemptFailed { experiment, failure, output: None });
+        self.happen(What::AttemptFailed { experiment, failure, output: None, used: None });
         self.verdict()
     }
 

@@ -159,6 +159,7 @@ impl Night {
             tokens: None,
             reseeds: false,
             edits: Vec::new(),
+            used: None,
             took: Millis(40),
             output: None,
         }));
