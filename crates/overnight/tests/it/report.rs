@@ -66,9 +66,9 @@ fn a_night_is_told_on_one_page() {
       Nothing.
 
     COSTS
-      trials      [T]
+      trials      [T] 
       agents      [T] at work, 3 turns
-      night       [T]
+      night       [T] 
       money       unknown: nobody counted what models cost
 
     HEALTH
@@ -159,9 +159,9 @@ fn a_night_is_told_on_one_page() {
 
     ## Costs
 
-    - **trials**: [T]
+    - **trials**: [T] 
     - **agents**: [T] at work, 3 turns
-    - **night**: [T]
+    - **night**: [T] 
     - **money**: unknown: nobody counted what models cost
 
     ## Health
