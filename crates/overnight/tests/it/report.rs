@@ -11,7 +11,7 @@ fn masked() -> SettingsBindDropGuard {
     let mut settings = insta::Settings::clone_current();
     settings.add_filter(r"\b[0-9a-f]{10}\b", "[SHORT]");
     settings.add_filter(r"took [\dms. ]+;", "took [T];");
-    settings.add_filter(r"(trials|night|agents)(\W+)[\d.]+m?s\b", "$1$2[T]");
+    settings.add_filter(r"(trials|night|agents)(\W+)[\d.]+(?:ms|h|m|s)\b(?: \d+[ms]\b)*", "$1$2[T]");
     settings.add_filter(r"\(\d+ kB\)", "([SIZE])");
     settings.bind_to_scope()
 }

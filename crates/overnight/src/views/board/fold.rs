@@ -44,6 +44,7 @@ pub(super) struct Seen {
     /// What its last run, guard or agent printed.
     pub(super) output: Option<BlobId>,
     was_asked: bool,
+    is_reviewed: bool,
 }
 
 impl Fold {
@@ -70,6 +71,9 @@ impl Fold {
                 self.seen.entry(*experiment).or_default().output = Some(output.blob.clone());
             }
             What::Proposed(proposed) => self.propose(proposed),
+            // What it gave on another champion says nothing of it on this one.
+            What::Restacked(proposed) => self.seen.entry(proposed.experiment).or_default().best = None,
+            What::Reviewed(reviewed) => self.seen.entry(reviewed.experiment).or_default().is_reviewed = true,
             What::TrialStarted { trial, purpose, .. } => {
                 self.running.insert(*trial, *purpose);
             }
@@ -106,8 +110,9 @@ impl Fold {
             What::BranchAdvanced { experiment, to, retracted, .. } => {
                 self.heads.insert(to.clone(), *experiment);
                 let is_retreat = retracted.is_some();
-                // A keep has its own place on the axis; a retreat happens where the study is by then.
-                let at = if is_retreat { self.last } else { experiment.0 };
+                let is_reviewed = self.seen(*experiment).is_some_and(|seen| seen.is_reviewed);
+                // A keep has its own place on the axis; a retreat and a person's word come where the study is by then.
+                let at = if is_retreat || is_reviewed { self.last } else { experiment.0 };
                 let at = self.moves.last().map_or(at, |before| at.max(before.at));
                 self.moves.push(Move { at, champion: *experiment, is_retreat });
             }

@@ -1,4 +1,6 @@
-use overnight_model::event::{Judged, Proposed, Purpose, Retracted, RunFacts, Scope, SegmentFacts, StopReason};
+use overnight_model::event::{
+    Judged, Proposed, Purpose, Retracted, Reviewed, RunFacts, Scope, SegmentFacts, StopReason,
+};
 use overnight_model::judge::Estimate;
 use overnight_model::measure::Usage;
 use overnight_model::spec::{Evaluate, Metric, Pick, Surface};
@@ -284,6 +286,22 @@ fn the_line_of_the_champion_goes_back_where_a_keep_was_taken_back() {
         [(1, Some(4.1)), (2, Some(5.0)), (3, None)],
         "every experiment is a point, also without a value"
     );
+}
+
+#[test]
+fn what_a_person_keeps_is_champion_from_that_moment_on() {
+    let mut night = Night::begun();
+    night.propose(1, "a", true);
+    night.judge(1, Verdict::Suspect);
+    night.propose(2, "b", true);
+    night.propose(3, "c", true);
+    let reviewed = Reviewed { experiment: ExperimentId(1), verdict: Verdict::Kept, why: String::new() };
+    night.note(What::Reviewed(reviewed));
+    night.advance(1, "commit1", None);
+    let rows = vec![row(0, Some(Verdict::Baseline), Some(4.0)), row(1, Some(Verdict::Kept), Some(1.0))];
+    let board = gathered(night.fold, rows);
+    let steps: Vec<(u64, f64)> = board.plot.steps.iter().map(|step| (step.from, step.level)).collect();
+    assert_eq!(steps, [(0, 4.0), (3, 1.0)]);
 }
 
 #[test]

@@ -8,8 +8,7 @@ use crate::views::board::Plot;
 use crate::views::chart::{STYLE, Size, inline, scene};
 
 /// Whatever slips through, no browser runs or fetches anything for it.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+const POLICY: &str = include_str!("page.policy");
 
 const PAGE: &str = include_str!("page.css");
 
