@@ -108,7 +108,7 @@ async def play(client):
     await ok(client, "pause")
     assert (await ok(client, "status")).structured_content["paused"] is True
     tickets = await asyncio.gather(*(
-        ok(client, "propose", hypothesis=f"try {x}", files={"knobs.py": f"x = {x}\n"}) for x in (2, 3)
+        ok(client, "propose", hypothesis=f"try {x}", files={"knobs.py": f"x = {x}\n"}, wait=x == 3) for x in (2, 3)
     ))
     tickets = [ticket.structured_content for ticket in tickets]
     assert all(ticket["paused"] and ticket["verdict"] is None for ticket in tickets), tickets

@@ -19,6 +19,8 @@ use crate::ui;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// What is told of a run that failed: an error with its causes and its hint.
 const LINES_KEPT: usize = 12;
+/// What a run says that finds the study taken.
+const HELD: &str = "this study is being run by";
 /// A run that takes nothing up, over and over, will not do so the next time.
 const MOST_IN_VAIN: u32 = 3;
 
@@ -104,8 +106,12 @@ pub(super) fn start(desk: Arc<Desk>) -> JoinHandle<()> {
             }
             let ran = run_beside(&desk);
             in_vain = if open.iter().any(|letter| settled(&desk, letter)) { 0 } else { in_vain + 1 };
-            // Somebody else was faster: theirs to run.
+            // Somebody else was faster: theirs to run, while they have the study.
             let failure = match ran {
+                Err(why) if why.contains(HELD) => {
+                    desk.hand.rest();
+                    continue;
+                }
                 Err(why) if standing::holder(&desk.site).is_none() => why,
                 Ok(()) if in_vain >= MOST_IN_VAIN => "it was not taken up".to_owned(),
                 _ => continue,

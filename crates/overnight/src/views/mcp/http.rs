@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
@@ -21,6 +22,8 @@ use super::{Desk, LARGEST_MESSAGE};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
 
+/// A trial may take hours, and a verdict several of them.
+const LONGEST_WAIT: Duration = Duration::from_secs(48 * 3600);
 /// Where clients come to.
 const PATH: &str = "/mcp";
 
@@ -35,7 +38,7 @@ pub(super) async fn serve(desk: Arc<Desk>, address: SocketAddr, token: Option<St
     let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     let service = StreamableHttpService::new(
         move || Ok(Server::new(desk.clone())),
-        Arc::new(LocalSessionManager::default()),
+        Arc::new(sessions()),
         config(address, token.is_some()),
     );
     ui::say(&format!("serving    http://{address}{PATH}; Ctrl-C ends it"));
@@ -56,6 +59,13 @@ pub(super) async fn serve(desk: Arc<Desk>, address: SocketAddr, token: Option<St
             let _ = server.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), handler).await;
         });
     }
+}
+
+/// A session is not over because its client waits for a verdict and nobody says a word meanwhile.
+fn sessions() -> LocalSessionManager {
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(LONGEST_WAIT);
+    sessions
 }
 
 /// A page that a person has open in a browser can reach this machine, too: by an address that its own name leads to, or

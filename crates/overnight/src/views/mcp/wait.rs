@@ -31,6 +31,7 @@ pub(super) struct Verdict {
 struct Now {
     answer: CallToolResult,
     is_settled: bool,
+    is_paused: bool,
     /// In a few words, for whoever waits.
     stage: String,
 }
@@ -54,7 +55,8 @@ pub(super) async fn verdict(
         if !std::mem::replace(&mut is_seen_to, true) {
             desk.hand.see_to(&asked.ticket);
         }
-        if !asked.wait {
+        // A client that waits cannot resume what it waits for.
+        if !asked.wait || now.is_paused {
             return Ok(now.answer);
         }
         if let Some(token) = token.as_ref().filter(|_| told != now.stage) {
@@ -114,12 +116,12 @@ fn look(desk: &Desk, ticket: &str) -> Outcome<Now> {
     let text = format!("not judged yet: {stage}. Ask again with `verdict`, ticket {ticket}");
     let mut answer = answer::plain(text);
     answer.structured_content = Some(value);
-    Ok(Now { answer, is_settled: false, stage })
+    Ok(Now { answer, is_settled: false, is_paused: paused, stage })
 }
 
 impl Now {
     fn settled(answer: CallToolResult) -> Now {
-        Now { answer, is_settled: true, stage: String::new() }
+        Now { answer, is_settled: true, is_paused: false, stage: String::new() }
     }
 }
 
