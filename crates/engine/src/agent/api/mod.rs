@@ -120,6 +120,11 @@ fn first_answer(turn: &mut Turn<'_>, brief: &mut Brief, values: Option<&Values>)
                 brief.brief_tokens = (length / 2).max(LEAST_BRIEF);
                 turn.note(&format!("asked again with a brief of {} tokens", brief.brief_tokens));
             }
+            Err(Gone::Failure(AttemptFailure::Error { what, trouble })) if trouble == Some(Kind::ContextOverflow) => {
+                let what =
+                    format!("{what}; a brief of half the length is too long as well: lower `agent.brief_tokens`");
+                return Err(Gone::Failure(AttemptFailure::Error { what, trouble }));
+            }
             answered => return answered,
         }
     }

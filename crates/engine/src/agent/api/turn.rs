@@ -17,11 +17,15 @@ use crate::agent::preset::is_other_model;
 use crate::agent::secrets::Secrets;
 use crate::clock::{self, Stopwatch};
 use crate::dispatch::Captured;
+use crate::load;
 use crate::worker::{Capture, HINT_MARK, Kind as Work, Room};
 
 /// Words of servers that have no answers by a schema.
 const SCHEMA_WORDS: [&str; 6] =
     ["response_format", "json_schema", "responsejsonschema", "response_schema", "structured output", "tool_choice"];
+
+/// What stands between us and a provider may have a password of its own.
+const PROXIES: [&str; 6] = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"];
 
 pub(super) struct Turn<'a> {
     pub(super) api: &'a Api,
@@ -49,7 +53,7 @@ impl<'a> Turn<'a> {
             room,
             limit: limit.into(),
             key: None,
-            secrets: Secrets::of(&[]),
+            secrets: Secrets::of(&load::named_environment(&PROXIES)),
             watch: Stopwatch::start(),
             used: ModelUse::default(),
             capture: Capture::new(),
@@ -71,8 +75,8 @@ impl<'a> Turn<'a> {
             Err(_) if self.room.stops.agents_are_stopped() => return Err(Gone::Interrupted),
             Err(what) => return Err(self.fails(Kind::Denied, &what)),
         };
-        let named: Vec<(String, String)> = self.key.iter().map(|key| ("KEY".to_owned(), key.clone())).collect();
-        self.secrets = Secrets::of(&named);
+        let key = self.key.iter().map(|key| ("KEY".to_owned(), key.clone()));
+        self.secrets = Secrets::of(&load::named_environment(&PROXIES).into_iter().chain(key).collect::<Vec<_>>());
         Ok(())
     }
 
@@ -139,7 +143,8 @@ impl<'a> Turn<'a> {
     }
 
     pub(super) fn note(&mut self, text: &str) {
-        self.capture.feed(text.trim_end().as_bytes());
+        // Before anything is left out: half a key would not be known for one.
+        self.capture.feed(self.secrets.mask(text.trim_end()).as_bytes());
         self.capture.feed(b"\n");
     }
 
