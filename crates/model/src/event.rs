@@ -102,6 +102,25 @@ pub enum What {
         guard: u32,
         loss: Loss,
     },
+    /// A quick look whether it can run at all, outside of any slot.
+    SmokeStarted {
+        experiment: ExperimentId,
+        /// The champion that it is tried on; none where it runs on the experiment itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<ExperimentId>,
+        command: String,
+    },
+    SmokeFinished {
+        experiment: ExperimentId,
+        ending: Ending,
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Output>,
+    },
+    SmokeLost {
+        experiment: ExperimentId,
+        loss: Loss,
+    },
     Judged(Judged),
     /// The champion had moved: the proposal was put on the new one, and is measured there.
     Restacked(Proposed),
@@ -154,6 +173,9 @@ impl What {
             | What::GuardStarted { experiment, .. }
             | What::GuardFinished { experiment, .. }
             | What::GuardLost { experiment, .. }
+            | What::SmokeStarted { experiment, .. }
+            | What::SmokeFinished { experiment, .. }
+            | What::SmokeLost { experiment, .. }
             | What::Judged(Judged { experiment, .. })
             | What::Reviewed(Reviewed { experiment, .. })
             | What::BranchAdvanced { experiment, .. } => Some(*experiment),
@@ -178,7 +200,9 @@ impl What {
                 blobs.extend(output_blob(&proposed.output));
                 blobs
             }
-            What::AttemptFailed { output: found, .. } | What::GuardFinished { output: found, .. } => output_blob(found),
+            What::AttemptFailed { output: found, .. }
+            | What::GuardFinished { output: found, .. }
+            | What::SmokeFinished { output: found, .. } => output_blob(found),
             What::TrialFinished { measurement, .. } => {
                 let mut blobs = output_blob(&measurement.output);
                 blobs.extend(measurement.scorer.iter().flat_map(|scorer| output_blob(&scorer.output)));

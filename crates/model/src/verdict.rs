@@ -179,6 +179,11 @@ pub enum Reason {
         command: String,
         ending: Ending,
     },
+    /// It did not pass the quick look before a slot is taken.
+    Smoke {
+        command: String,
+        ending: Ending,
+    },
     GuardMissing {
         metric: String,
     },
@@ -296,6 +301,7 @@ impl fmt::Display for Reason {
                 write!(f, "{} is outside the plausible range {} to {}", n(value), n(low), n(high))
             }
             Reason::GuardCommand { command, ending } => write!(f, "guard `{command}`: {ending}"),
+            Reason::Smoke { command, ending } => write!(f, "smoke failed: `{command}`: {ending}"),
             Reason::GuardMissing { metric } => write!(f, "guard `{metric}`: the trial gave no such number"),
             Reason::GuardLimit { metric, value, limit } => {
                 write!(f, "guard `{metric}`: {} is more than {}", n(value), n(limit))

@@ -143,7 +143,7 @@ impl Rule for Ours {
                     let proposed = self.proposal(experiment, parent.expect("a champion"), again.surface);
                     self.happen(What::Proposed(proposed));
                 }
-                Step::RunGuard { .. } => unreachable!("the study has no guards"),
+                Step::RunGuard { .. } | Step::Smoke { .. } => unreachable!("the study has no guards"),
                 Step::Stop(_) => return Some(Move::Stop),
             }
         }

@@ -195,8 +195,12 @@ fn last_output(events: &[StoredEvent]) -> Option<&BlobId> {
     let (mut last, mut on_champion) = (None, false);
     for stored in events {
         match &stored.event.what {
-            What::GuardStarted { on, .. } => on_champion = on.is_some(),
-            What::GuardFinished { output: Some(output), .. } if !on_champion => last = Some(&output.blob),
+            What::GuardStarted { on, .. } | What::SmokeStarted { on, .. } => on_champion = on.is_some(),
+            What::GuardFinished { output: Some(output), .. } | What::SmokeFinished { output: Some(output), .. }
+                if !on_champion =>
+            {
+                last = Some(&output.blob);
+            }
             What::TrialFinished { measurement, .. } => {
                 last = measurement.output.as_ref().map(|output| &output.blob).or(last);
             }

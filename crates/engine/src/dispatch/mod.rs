@@ -275,6 +275,10 @@ impl<M: Machine> Dispatch<M> {
                 let contents = self.contents_of(on.unwrap_or(experiment))?;
                 self.machine.act(Action::Guard { experiment, guard, slot, command, contents })?;
             }
+            Step::Smoke { experiment, command, on } => {
+                let contents = self.contents_of(on.unwrap_or(experiment))?;
+                self.machine.act(Action::Smoke { experiment, command, contents })?;
+            }
             Step::AdvanceBranch { experiment } => return self.advance(experiment).map(Some),
             Step::Restack { experiment } => return self.restack(experiment).map(Some),
             // The branch follows in its own step, once this is durable.
@@ -343,6 +347,10 @@ impl<M: Machine> Dispatch<M> {
                 What::GuardFinished { experiment, guard, ending, usage, output: draft.keep(output) }
             }
             Arrival::GuardLost { experiment, guard, loss } => What::GuardLost { experiment, guard, loss },
+            Arrival::SmokeFinished { experiment, ending, usage, output } => {
+                What::SmokeFinished { experiment, ending, usage, output: draft.keep(output) }
+            }
+            Arrival::SmokeLost { experiment, loss } => What::SmokeLost { experiment, loss },
             Arrival::BranchAdvanced { experiment, from, to } => {
                 What::BranchAdvanced { experiment, from, to, retracted: self.study.state().retreating }
             }

@@ -20,6 +20,7 @@ use std::fmt;
 /// - 1.4: a proposal may hold `edits`; one of them may choose among texts, and not among numbers alone.
 /// - 1.5: a failed attempt may say what kind of `trouble` it was, a run which version of its `agent` it had. `said` and
 ///   `taken_back`: a person's words to the agents.
+/// - 1.6: `evaluate` may hold `smoke`; `smoke_started`, `smoke_finished` and `smoke_lost`, with the reason `smoke`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,
@@ -27,7 +28,7 @@ pub struct FormatVersion {
 }
 
 impl FormatVersion {
-    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 5 };
+    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 6 };
 
     pub(super) fn parse(text: &str) -> Option<FormatVersion> {
         let (major, minor) = text.split_once('.')?;

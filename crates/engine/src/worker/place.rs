@@ -33,6 +33,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// No person reads more, and a program that prints it has lost its way.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
 
+/// The last number that has a user of its own.
+const LAST_SEAT: u32 = 499;
+
 /// What a worker has around it.
 pub struct Room {
     pub(crate) shop: Shop,
@@ -60,6 +63,8 @@ pub(crate) enum Role {
     Candidate,
     Scorer,
     Agent,
+    /// A quick look at a candidate, beside the slots.
+    Smoke,
     /// The holdout's own command, which takes the place of a scorer where there is one, else of a candidate.
     Holdout,
 }
@@ -70,6 +75,7 @@ impl Role {
             Role::Candidate => "slots",
             Role::Scorer => "scorers",
             Role::Agent => "desks",
+            Role::Smoke => "smokes",
             Role::Holdout => "holdouts",
         }
     }
@@ -160,7 +166,7 @@ impl Place {
             Role::Holdout => {
                 sandbox::held_out(&room.shop.spec, &room.shop.triplet_dir, home.as_deref().unwrap_or(Path::new("/")))
             }
-            Role::Candidate | Role::Scorer | Role::Agent => Vec::new(),
+            Role::Candidate | Role::Scorer | Role::Agent | Role::Smoke => Vec::new(),
         }
     }
 
@@ -386,14 +392,19 @@ impl Place {
 
     fn seat(&self) -> SeatId {
         // A candidate, its scorer and the holdout's take turns, so they may share a user.
-        SeatId { is_desk: self.role == Role::Agent, number: self.number }
+        let number = match self.role {
+            // Beside all slots: they count from below.
+            Role::Smoke => LAST_SEAT.saturating_sub(self.number),
+            _ => self.number,
+        };
+        SeatId { is_desk: self.role == Role::Agent, number }
     }
 
     fn reads_artifacts(&self, room: &Room) -> bool {
         match self.role {
             Role::Scorer => true,
             Role::Holdout => room.shop.spec.evaluate.score.is_some(),
-            Role::Candidate | Role::Agent => false,
+            Role::Candidate | Role::Agent | Role::Smoke => false,
         }
     }
 
@@ -406,7 +417,7 @@ impl Place {
         }
         let artifacts = self.artifacts();
         let phase = match self.role {
-            Role::Candidate => Phase::Run,
+            Role::Candidate | Role::Smoke => Phase::Run,
             Role::Agent => Phase::Agent,
             Role::Scorer => Phase::Score { artifacts: &artifacts },
             Role::Holdout => Phase::Holdout { artifacts: self.reads_artifacts(room).then_some(artifacts.as_path()) },

@@ -1,6 +1,7 @@
 //! One experiment while it is open, and for as long as it can still be champion.
 
 use super::guards::GuardRun;
+use super::smoke::SmokeRun;
 use crate::event::{AttemptFailure, Purpose};
 use crate::id::{CommitId, ContentId, ExperimentId, Seed, Segment, TrialId};
 use crate::judge::Estimate;
@@ -48,10 +49,12 @@ pub struct Experiment {
     pub aided: u32,
     /// It could not be put on the champion that there is now.
     pub clashes: bool,
-    /// Trials and guards that are running.
+    /// Trials, guards and quick looks that are running.
     pub in_flight: u32,
     /// Guards that were run for it, and how they ended.
     pub guards: Vec<GuardRun>,
+    /// Quick looks at the surface that it has now, and how they ended.
+    pub smokes: Vec<SmokeRun>,
     /// Losses through our own fault, in a row.
     pub faults: u32,
     pub last_fault: String,
@@ -105,6 +108,7 @@ impl Experiment {
             clashes: false,
             in_flight: 0,
             guards: Vec::new(),
+            smokes: Vec::new(),
             faults: 0,
             last_fault: String::new(),
             seconds: Millis(0),

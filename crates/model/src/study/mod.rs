@@ -13,6 +13,7 @@ mod review;
 mod row;
 mod ruling;
 mod said;
+mod smoke;
 mod state;
 mod step;
 mod tuning;
@@ -24,6 +25,7 @@ pub use guards::{FlakyGuard, GuardRun};
 pub use judging::{Again, Spent};
 pub use review::Obstacle;
 pub use row::{Level, NoiseRow, Row, Running, SeedUse, SegmentRow, Summary};
+pub use smoke::SmokeRun;
 pub use state::{Run, State};
 pub use step::Step;
 

@@ -6,6 +6,7 @@ use super::experiment::{Experiment, Trial};
 use super::guards::{GuardRun, GuardTally, Guarding};
 use super::judging::Judging;
 use super::row::{Running, SegmentRow};
+use super::smoke::Smoking;
 use super::tuning::Tuning;
 use super::waiting::Waiting;
 use crate::event::{
@@ -46,6 +47,7 @@ pub struct State {
     pub(super) forms: HashMap<ContentId, ExperimentId>,
     pub(super) running: BTreeMap<TrialId, (Running, (Slot, Seed))>,
     pub(super) guarding: BTreeMap<(ExperimentId, u32), Guarding>,
+    pub(super) smoking: BTreeMap<ExperimentId, Smoking>,
     /// Every command that ran as a guard, and how it fared.
     pub(super) guards: BTreeMap<String, GuardTally>,
     pub(super) tuning: Tuning,
@@ -232,6 +234,12 @@ impl State {
                 self.guarding.remove(&(*experiment, *guard));
                 self.lose(*experiment, loss);
             }
+            What::SmokeStarted { experiment, on, .. } => self.start_smoke(*experiment, *on),
+            What::SmokeFinished { experiment, ending, usage, .. } => self.end_smoke(*experiment, ending, *usage),
+            What::SmokeLost { experiment, loss } => {
+                self.smoking.remove(experiment);
+                self.lose(*experiment, loss);
+            }
             What::Judged(judged) => self.judge(judged, at),
             What::BranchAdvanced { experiment, to, .. } => {
                 self.unadvanced = None;
@@ -286,9 +294,10 @@ impl State {
         });
         let guards =
             self.guarding.keys().map(|&(experiment, guard)| What::GuardLost { experiment, guard, loss: loss() });
+        let smokes = self.smoking.keys().map(|&experiment| What::SmokeLost { experiment, loss: loss() });
         let asked = self.open.values().filter(|open| open.asked);
         let attempts = asked.map(|open| What::AttemptLost { experiment: open.id });
-        trials.chain(guards).chain(attempts).collect()
+        trials.chain(guards).chain(smokes).chain(attempts).collect()
     }
 
     /// Lets go of what was judged: its row is stored, and memory stays small over a hundred thousand experiments.
@@ -454,10 +463,14 @@ impl State {
         for (experiment, _) in std::mem::take(&mut self.guarding).into_keys() {
             self.lose(experiment, &Loss::Interrupted);
         }
+        for experiment in std::mem::take(&mut self.smoking).into_keys() {
+            self.lose(experiment, &Loss::Interrupted);
+        }
         for open in self.open.values_mut() {
             open.asked = false;
             // The guards may be others now: what passed then says nothing of them.
             open.guards.clear();
+            open.smokes.clear();
         }
         for known in self.open.values_mut().chain(self.standing.values_mut()) {
             known.faults = 0;

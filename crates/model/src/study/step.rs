@@ -33,6 +33,13 @@ pub enum Step {
         on: Option<ExperimentId>,
         slot: Slot,
     },
+    /// A quick look whether it can run at all, outside of any slot.
+    Smoke {
+        experiment: ExperimentId,
+        command: String,
+        /// The champion, where it is tried on that; else it runs on the experiment itself.
+        on: Option<ExperimentId>,
+    },
     Judge(crate::event::Judged),
     /// Put the proposal on the champion that there is now.
     Restack {
@@ -60,6 +67,7 @@ impl Step {
             Step::RunGuard { experiment, guard, command, on, slot } => {
                 What::GuardStarted { experiment, guard, slot, on, command }
             }
+            Step::Smoke { experiment, command, on } => What::SmokeStarted { experiment, on, command },
             Step::Judge(judged) => What::Judged(judged),
             Step::Retract(retracted) => What::Retracted(retracted),
             Step::Stop(reason) => What::RunStopped { reason },
@@ -156,6 +164,9 @@ impl Study {
         if self.is_in_doubt() {
             return self.check(slot?);
         }
+        if let Some(step) = self.next_smoke(begins) {
+            return Some(step);
+        }
         let evaluation = slot.and_then(|slot| self.next_evaluation(slot, begins));
         evaluation.or_else(|| if asks { self.next_question(slot.is_some(), now) } else { None })
     }
@@ -169,7 +180,7 @@ impl Study {
                 Some(Step::RunGuard { experiment: experiment.id, guard, command, on, slot })
             }
             Need::Restack => Some(Step::Restack { experiment: experiment.id }),
-            Need::Agent | Need::Patience | Need::Verdict(_) => None,
+            Need::Smoke { .. } | Need::Agent | Need::Patience | Need::Verdict(_) => None,
         };
         if !self.state.calibrated() {
             let open = |id: ExperimentId| self.in_scope().find(|open| open.id == id).and_then(evaluate);
@@ -257,6 +268,7 @@ impl Study {
     pub(super) fn idle(&self) -> bool {
         self.state.running.is_empty()
             && self.state.guarding.is_empty()
+            && self.state.smoking.is_empty()
             && self.state.open.values().all(|open| !open.asked)
     }
 

@@ -15,6 +15,7 @@ mod guards;
 mod judged;
 mod literals;
 mod origin;
+mod smokes;
 
 use self::judged::Case;
 use crate::args::{Place, Show};
@@ -55,6 +56,7 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
     let mut lines = head(&row, metric);
     lines.extend(case.lines());
+    lines.extend(smokes::lines(&events));
     lines.extend(trial_lines(&events));
     lines.extend(case.trial_lines());
     lines.extend(guards::lines(&events));
@@ -184,6 +186,7 @@ fn purpose_name(purpose: Purpose) -> &'static str {
 fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
     let mut found = Vec::new();
     let mut guards = guards::runs(events).into_iter();
+    let mut smokes = smokes::runs(events).into_iter();
     for stored in events {
         match &stored.event.what {
             What::Proposed(Proposed { output: Some(output), .. })
@@ -192,6 +195,10 @@ fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
             }
             What::GuardFinished { .. } => {
                 let run = guards.next();
+                found.extend(run.and_then(|run| Some((run.name(), run.output?))));
+            }
+            What::SmokeFinished { .. } => {
+                let run = smokes.next();
                 found.extend(run.and_then(|run| Some((run.name(), run.output?))));
             }
             What::TrialFinished { trial, measurement, .. } => {
@@ -247,6 +254,8 @@ fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &s
         fields.insert("measurements".to_owned(), json!(trials));
         let guards: Vec<_> = guards::runs(events).iter().map(guards::Run::json).collect();
         fields.insert("guards".to_owned(), json!(guards));
+        let smokes: Vec<_> = smokes::runs(events).iter().map(smokes::Run::json).collect();
+        fields.insert("smokes".to_owned(), json!(smokes));
         fields.insert("diff".to_owned(), json!(diff));
         fields.extend(case.json().into_iter().map(|(name, value)| (name.to_owned(), value)));
     }

@@ -61,7 +61,8 @@ pub fn edited(setup: &Setup, champion: &Contents, is_lucky: bool, random: &mut R
     let mut contents = champion.clone();
     let mode = match random.below(100) {
         dice if !setup.faults.bad_candidates || dice >= 30 => "ok",
-        0..4 => "crash",
+        0..3 => "crash",
+        3 => "typo",
         4..6 => "signal",
         6..9 => "hang",
         9..12 => "missing",
@@ -151,7 +152,7 @@ pub fn measure(
     };
     let name = "loss".to_owned();
     let (ending, metric, problem) = match mode {
-        "crash" => (Ending::Exited { code: 1 }, None, None),
+        "crash" | "typo" => (Ending::Exited { code: 1 }, None, None),
         "signal" => (Ending::Signaled { signal: 11 }, None, None),
         "hang" => (Ending::TimedOut { after: Millis(90_000) }, None, None),
         "missing" => {
@@ -203,6 +204,13 @@ pub fn word(suspect: ExperimentId, random: &mut Random) -> (Reviewed, bool) {
 pub fn guard(contents: &Contents) -> Ending {
     let text = joined(contents);
     let fails = String::from_utf8_lossy(&text).contains("mode = \"guard\"");
+    Ending::Exited { code: i32::from(fails) }
+}
+
+/// Runs the simulated quick look: it finds some of what would crash.
+pub fn smoke(contents: &Contents) -> Ending {
+    let text = joined(contents);
+    let fails = String::from_utf8_lossy(&text).contains("mode = \"typo\"");
     Ending::Exited { code: i32::from(fails) }
 }
 

@@ -39,6 +39,8 @@ pub struct Setup {
     /// Contents beyond what the ledger keeps in its database.
     pub large: bool,
     pub marker: bool,
+    /// A quick look before a slot is taken.
+    pub smoke: bool,
     pub guard_first: bool,
     pub guard_before_keep: bool,
     pub guard_number: bool,
@@ -130,6 +132,7 @@ impl Setup {
             two_files: random.one_in(3),
             large: random.one_in(12),
             marker: random.one_in(3),
+            smoke: Random::new(seed ^ 0x5303e).one_in(2),
             guard_first: random.one_in(4),
             guard_before_keep: random.one_in(3),
             guard_number: random.one_in(3),
@@ -166,6 +169,7 @@ impl Setup {
             two_files: false,
             large: false,
             marker: false,
+            smoke: true,
             guard_first: false,
             guard_before_keep: true,
             guard_number: false,
@@ -228,6 +232,9 @@ impl Setup {
             "surface = {surface}\nmetric = {{ name = \"loss\", goal = \"{goal}\"{min_gain}{plausible} }}\n\
              [evaluate]\nrun = \"python3 train.py\"\nbudget = \"30s\"\n"
         );
+        if self.smoke {
+            text += "smoke = \"look\"\n";
+        }
         if self.guard_first {
             text += "[[guard]]\nrun = \"compile\"\nwhen = \"first\"\n";
         }

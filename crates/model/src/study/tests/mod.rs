@@ -11,6 +11,7 @@ mod offers;
 mod rebase;
 mod review;
 mod rules;
+mod smoke;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -147,6 +148,9 @@ impl Driver {
     /// A study whose baseline was measured at these levels.
     fn calibrated(spec: Spec, scores: [f64; 3]) -> Driver {
         let mut driver = Driver::new(spec);
+        if matches!(driver.next(), Some(Step::Smoke { .. })) {
+            driver.smoke(0);
+        }
         for value in scores {
             // Two unequal ones are enough.
             if matches!(driver.next(), Some(Step::StartTrial { purpose: Purpose::Baseline, .. })) {
@@ -250,6 +254,14 @@ impl Driver {
         let (ending, usage) = (Ending::Exited { code }, Usage::default());
         self.happen(What::GuardFinished { experiment, guard, ending, usage, output: None });
         guard
+    }
+
+    /// The next step is a quick look, on itself or on the champion; it ends so.
+    fn smoke(&mut self, code: i32) -> Option<ExperimentId> {
+        let Step::Smoke { experiment, on, .. } = self.step() else { panic!("no quick look") };
+        let (ending, usage) = (Ending::Exited { code }, Usage::default());
+        self.happen(What::SmokeFinished { experiment, ending, usage, output: None });
+        on
     }
 
     fn verdict(&mut self) -> (Verdict, Reason) {

@@ -142,6 +142,7 @@ impl Sequence {
         };
         self.interrupt.kills(bench.stopper());
         self.bench = Some(bench);
+        trials::smoke(self)?;
         let first = trials::first(self)?;
         trials::guards(self, site)?;
         let measured = trials::repeats(self, first)?;

@@ -73,6 +73,7 @@ impl Referee {
         life.parent = Some(proposed.parent.0.clone());
         (life.fresh_from, life.restacks) = (life.trials.len(), life.restacks + 1);
         self.guarded.retain(|(experiment, ..), _| *experiment != id);
+        self.smokes.forget(id);
         self.seen.restacked += 1;
     }
 
@@ -132,6 +133,7 @@ impl Referee {
         let Judged { experiment, verdict, metric, .. } = judged;
         assert!(self.running.values().all(|(owner, ..)| owner != experiment), "{experiment} is judged while it runs");
         assert!(self.guarding.keys().all(|(owner, _)| owner != experiment), "{experiment} is judged while guarded");
+        assert!(!self.smokes.is_running(*experiment), "{experiment} is judged while it is looked at");
         assert_eq!(self.unadvanced, None, "a verdict came before the branch was where the last one wants it");
         let life = self.open_life(*experiment).clone();
         assert!(!life.asked, "{experiment} is judged while its agent is at work");
@@ -169,6 +171,7 @@ impl Referee {
             Verdict::Discarded => {
                 assert!(!life.fresh().is_empty() && failures == 0, "discarded on {:?}", life.trials);
             }
+            Verdict::Crashed if matches!(judged.reason, Reason::Smoke { .. }) => self.check_smoked_out(*experiment),
             Verdict::Crashed | Verdict::TimedOut | Verdict::InvalidMetric => {
                 assert!(failures > 0, "{verdict:?} without a failed trial");
             }

@@ -57,6 +57,8 @@ counters! {
     kept_beside_others,
     /// Guards that failed on a commit and then passed on it.
     flaky,
+    /// Verdicts without a trial, by the quick look.
+    smoked_out,
     /// A moment of the study that was folded again and compared.
     folded,
 }
