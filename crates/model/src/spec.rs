@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+mod agent;
 mod coding;
 mod holdout;
 mod judge;
 mod sandbox;
 
+pub use agent::{AgentSpec, Member};
 pub use coding::{Coding, Preset};
 pub use holdout::Holdout;
 pub use judge::{JudgeSpec, Mode, StepGain};
@@ -276,24 +278,7 @@ pub enum When {
     BeforeKeep,
 }
 
-/// Who makes proposals.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentSpec {
-    pub kind: AgentKind,
-    pub timeout: Millis,
-    /// An agent talks to its model, so it has the network unless it is told otherwise.
-    pub network: Network,
-    /// How many proposals may be asked for while every slot is taken, so that one is ready when a slot is.
-    pub ahead: u32,
-    /// How long a brief may be as text, in tokens.
-    pub brief_tokens: u64,
-}
-
-impl AgentSpec {
-    /// A surface of some size and a dozen full diffs, for the price of a short conversation.
-    pub const BRIEF_TOKENS: u64 = 24_000;
-}
-
+/// What kind of agent makes proposals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentKind {
     Tuner,

@@ -1,10 +1,10 @@
 //! A coding agent's turn: started without a terminal, judged by the difference it leaves, then by what it said.
 
-use overnight_model::Ending;
 use overnight_model::brief::Brief;
 use overnight_model::event::{AttemptFailure, Trouble as Kind};
 use overnight_model::proposal::{Contents, one_line};
 use overnight_model::spec::{Coding, Preset, Tier};
+use overnight_model::{Ending, Millis};
 
 use super::Answer;
 use super::command::take_back;
@@ -23,6 +23,7 @@ const MOST_OF_MINI: u64 = 30_000;
 /// Asks once.
 pub(crate) fn ask(
     coding: &Coding,
+    limit: Millis,
     desk: &mut Place,
     room: &Room,
     mut brief: Brief,
@@ -42,7 +43,7 @@ pub(crate) fn ask(
     let budget = ("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string());
     let environment = passed.into_iter().chain([budget]).chain(desk.own_home(room)?).collect();
     let stdin = Stdin::Bytes(prompt(&brief).into_bytes());
-    let order = Order { command, environment, stdin, limit: spec.agent.timeout };
+    let order = Order { command, environment, stdin, limit };
     let (mut capture, mut listener) = (Capture::new(), Listener::new(coding.preset));
     let Ran { ending, usage, left } = desk.run(room, Work::Agent, order, |stream, bytes| {
         capture.feed(bytes);

@@ -2,10 +2,10 @@
 
 use std::os::fd::AsFd;
 
+use overnight_model::Millis;
 use overnight_model::brief::Brief;
 use overnight_model::event::AttemptFailure;
 use overnight_model::proposal::Contents;
-use overnight_model::spec::AgentKind;
 
 use super::Answer;
 use crate::brief::read_program;
@@ -22,12 +22,15 @@ const NOTE_LIMIT: u64 = 64 * 1024;
 const NOTE: &str = "note";
 
 /// Asks once. Judged by the difference it leaves, never by what it says.
-pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Contents) -> Result<Answer, Trouble> {
+pub(crate) fn ask(
+    command: &str,
+    limit: Millis,
+    desk: &mut Place,
+    room: &Room,
+    mut brief: Brief,
+    contents: &Contents,
+) -> Result<Answer, Trouble> {
     let spec = &room.shop.spec;
-    let AgentKind::Command(command) = &spec.agent.kind else {
-        let failure = AttemptFailure::error("the agent is not a command");
-        return Ok(Answer::Failed { failure, output: None });
-    };
     desk.fresh(room, contents)?;
     brief.set_program(read_program(&room.shop.triplet_dir.join(&spec.program)).as_deref());
     let note = desk.seen_said(room).join(NOTE);
@@ -36,7 +39,7 @@ pub(crate) fn ask(desk: &mut Place, room: &Room, mut brief: Brief, contents: &Co
         ("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string()),
     ];
     let stdin = Stdin::Bytes(serde_json::to_vec(&brief).unwrap_or_default());
-    let order = Order { command: command.clone(), environment, stdin, limit: spec.agent.timeout };
+    let order = Order { command: command.to_owned(), environment, stdin, limit };
     let (mut capture, mut said) = (Capture::new(), Capture::with_limits(0, NOTE_LIMIT as usize));
     let Ran { ending, usage, left } = desk.run(room, Kind::Agent, order, |stream, bytes| {
         capture.feed(bytes);

@@ -7,13 +7,36 @@ mod prompt;
 mod secrets;
 
 use overnight_model::Millis;
+use overnight_model::brief::Brief;
 use overnight_model::event::AttemptFailure;
 use overnight_model::proposal::Contents;
+use overnight_model::spec::{AgentKind, Member};
 
 use crate::dispatch::Captured;
+use crate::worker::{Place, Room, Trouble};
 
 /// What came of an agent's turn.
 pub(crate) enum Answer {
     Proposal { contents: Contents, description: String, took: Millis, output: Option<Captured> },
     Failed { failure: AttemptFailure, output: Option<Captured> },
+}
+
+/// Asks one agent of the study once, at a desk.
+pub(crate) fn ask(
+    member: &Member,
+    desk: &mut Place,
+    room: &Room,
+    brief: Brief,
+    contents: &Contents,
+) -> Result<Answer, Trouble> {
+    desk.reach(member.network);
+    match &member.kind {
+        AgentKind::Coding(coding) => coding::ask(coding, member.timeout, desk, room, brief, contents),
+        AgentKind::Command(command) => command::ask(command, member.timeout, desk, room, brief, contents),
+        // It is asked where the ledger is.
+        AgentKind::Tuner => {
+            let failure = AttemptFailure::error("the tuner has no program that could be asked");
+            Ok(Answer::Failed { failure, output: None })
+        }
+    }
 }

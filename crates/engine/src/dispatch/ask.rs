@@ -7,10 +7,16 @@ use super::{Action, Arrival, Dispatch, Fault, Machine};
 use crate::brief::{Question, Source};
 
 impl<M: Machine> Dispatch<M> {
-    pub(super) fn ask(&mut self, experiment: ExperimentId, arrived: &[Arrival]) -> Result<Option<Arrival>, Fault> {
+    pub(super) fn ask(
+        &mut self,
+        experiment: ExperimentId,
+        agent: &str,
+        arrived: &[Arrival],
+    ) -> Result<Option<Arrival>, Fault> {
+        let member = self.study.spec().agent.member(agent).cloned().ok_or_else(|| Fault::lost("the agent"))?;
         let champion = self.study.state().champion.unwrap_or(self.study.state().baseline());
         let contents = self.contents_of(champion)?;
-        match &self.study.spec().agent.kind {
+        match member.kind {
             AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, &contents, arrived)?)),
             AgentKind::Command(_) | AgentKind::Coding(_) => {
                 let tuning = match self.briefed.tuning(champion, experiment) {
@@ -26,7 +32,7 @@ impl<M: Machine> Dispatch<M> {
                 let recent = self.recent.iter().cloned().collect();
                 let question = Question { experiment, champion: &contents, tuning, recent };
                 let brief = self.briefed.brief(source, question)?;
-                self.machine.act(Action::Ask { experiment, brief, contents })?;
+                self.machine.act(Action::Ask { experiment, member, brief, contents })?;
                 Ok(None)
             }
         }

@@ -4,6 +4,7 @@ use overnight_model::brief::Brief;
 use overnight_model::event::{AttemptFailure, Loss};
 use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
+use overnight_model::spec::Member;
 use overnight_model::tuner::Edit;
 use overnight_model::{CommitId, ContentId, Ending, ExperimentId, Measurement, Millis, Seed, Slot, Timestamp, TrialId};
 use thiserror::Error;
@@ -42,6 +43,7 @@ pub trait Machine {
 pub enum Action {
     Ask {
         experiment: ExperimentId,
+        member: Member,
         brief: Brief,
         contents: Contents,
     },

@@ -265,7 +265,7 @@ impl<M: Machine> Dispatch<M> {
     /// steps before it gave.
     fn act(&mut self, step: Step, arrived: &[Arrival]) -> Result<Option<Arrival>, Fault> {
         match step {
-            Step::Ask { experiment, .. } => return self.ask(experiment, arrived),
+            Step::Ask { experiment, agent, .. } => return self.ask(experiment, &agent, arrived),
             Step::StartTrial { trial, experiment, seed, slot, .. } => {
                 let contents = self.contents_of(experiment)?;
                 let stakes = self.stakes()?;

@@ -1,99 +1,47 @@
 //! Who makes proposals, and by which instructions.
 
-use overnight_model::spec::{AgentKind, AgentSpec, Coding, Network, Preset};
-use overnight_model::units::Millis;
+use std::ops::{Range, RangeInclusive};
+
+use overnight_model::spec::{AgentKind, AgentSpec, Member, Network};
 use toml::de::DeValue;
 
-use super::document::Section;
-use super::keys::nearest;
+use super::document::{Item, Section};
+use super::keys::{self, nearest};
+use super::member::{self, Settings};
 use super::problem::Collector;
 use super::{DEFAULT_PROGRAM, Tree};
-
-/// Long enough for a coding agent to think, short enough that one that hangs costs little of a night.
-const DEFAULT_AGENT_TIMEOUT: Millis = Millis::seconds(600);
 
 /// A proposal is ready when a trial ends.
 const DEFAULT_AHEAD: u64 = 1;
 /// More would be answers to questions of long ago.
 const MOST_AHEAD: u64 = 64;
-
-/// Agents by their name, for the day they work.
-const LATER_AGENTS: [&str; 1] = ["api"];
-/// What only coding agents have.
-const OF_CODING_AGENTS: [&str; 3] = ["model", "args", "tools"];
 /// Less would hardly hold the rules; more than any model reads.
-const BRIEF_TOKENS: std::ops::RangeInclusive<u64> = 2_000..=2_000_000;
+const BRIEF_TOKENS: RangeInclusive<u64> = 2_000..=2_000_000;
 
 pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<AgentSpec> {
-    let tuner = AgentSpec {
-        kind: AgentKind::Tuner,
-        timeout: DEFAULT_AGENT_TIMEOUT,
-        network: Network::Full,
-        ahead: DEFAULT_AHEAD as u32,
-        brief_tokens: AgentSpec::BRIEF_TOKENS,
-    };
     if top.get("agent").is_none() {
-        return Some(tuner);
+        let tuner = AgentSpec::one(AgentKind::Tuner, member::DEFAULT_TIMEOUT, Network::Full);
+        return Some(AgentSpec { ahead: DEFAULT_AHEAD as u32, ..tuner });
     }
     let section = problems.section(top, "agent", "agent")?;
-    let timeout = problems.duration(&section, "timeout", "a timeout").unwrap_or(DEFAULT_AGENT_TIMEOUT);
-    let network = problems.network(&section, "network").unwrap_or(Network::Full);
     let ahead = problems.count(&section, "ahead", 0..=MOST_AHEAD).unwrap_or(DEFAULT_AHEAD) as u32;
     let brief_tokens = problems.count(&section, "brief_tokens", BRIEF_TOKENS).unwrap_or(AgentSpec::BRIEF_TOKENS);
-    let command = problems.string(&section, "command");
-    let name = name(problems, &section)?;
-    let preset = Preset::from_name(&name);
-    for key in OF_CODING_AGENTS.into_iter().filter(|key| preset.is_none() && section.get(key).is_some()) {
-        let hint = match name.as_str() {
-            "command" => "write it into `agent.command`",
-            _ => "name a coding agent: `use = \"claude\"`, or remove the key",
-        };
-        problems.add(section.key_span(key), format!("`agent.{key}` is only for coding agents"), hint);
+    let common = Settings::read(problems, &section);
+    let named = named(problems, &section)?;
+    refuse_tables_of_nobody(problems, &section, &named);
+    let mut members: Vec<Member> = Vec::new();
+    let mut is_whole = true;
+    for (name, place) in &named {
+        let read = member::read(problems, &section, &common, name, place.clone());
+        is_whole &= read.is_some();
+        members.extend(read);
     }
-    let kind = match (name.as_str(), command) {
-        ("command", Some(command)) => AgentKind::Command(command),
-        ("command", None) => {
-            if section.get("command").is_none() {
-                problems.missing(&section, "command", "command = \"./propose.sh\"");
-            }
-            return None;
-        }
-        (_, Some(_)) => {
-            let hint = "add `use = \"command\"`, or remove the command";
-            problems.add(section.key_span("command"), "`agent.command` is only for `use = \"command\"`", hint);
-            return None;
-        }
-        (_, None) => match preset {
-            Some(preset) => AgentKind::Coding(coding(problems, &section, preset)?),
-            None => AgentKind::Tuner,
-        },
-    };
-    Some(AgentSpec { kind, timeout, network, ahead, brief_tokens })
-}
-
-fn coding(problems: &mut Collector<'_>, section: &Section<'_>, preset: Preset) -> Option<Coding> {
-    let model = problems.string(section, "model");
-    let args = strings(problems, section, "args")?;
-    let tools = strings(problems, section, "tools")?;
-    if !tools.is_empty() && !preset.has_tools() {
-        let what = format!("the tools of `{}` cannot be chosen", preset.name());
-        problems.add(section.key_span("tools"), what, "remove the key");
+    if !is_whole {
+        return None;
     }
-    Some(Coding { preset, model, args, tools })
-}
-
-/// A list of strings; empty where there is none.
-fn strings(problems: &mut Collector<'_>, section: &Section<'_>, key: &str) -> Option<Vec<String>> {
-    let Some(item) = section.get(key) else { return Some(Vec::new()) };
-    let texts = match item.get_ref() {
-        DeValue::Array(items) => items.iter().map(|item| item.get_ref().as_str().map(ToOwned::to_owned)).collect(),
-        _ => None,
-    };
-    if texts.is_none() {
-        let hint = format!("write `{key} = [\"…\"]`");
-        problems.wrong_type(&section.path(key), item, "a list of strings", &hint);
-    }
-    texts
+    member::refuse_misplaced(problems, &section, &members);
+    weigh(problems, &section, &mut members);
+    Some(AgentSpec { members, ahead, brief_tokens })
 }
 
 /// Where the instructions are; a path that is written down must exist.
@@ -111,46 +59,89 @@ pub(super) fn program(problems: &mut Collector<'_>, top: &Section<'_>, tree: &Tr
     Some(path)
 }
 
-/// The one agent that is named, `tuner` where none is.
-fn name(problems: &mut Collector<'_>, section: &Section<'_>) -> Option<String> {
+/// The agents that are named, each once, with the place; `tuner` where none is.
+fn named(problems: &mut Collector<'_>, section: &Section<'_>) -> Option<Vec<(String, Range<usize>)>> {
     let Some(item) = section.get("use") else {
-        return Some("tuner".to_owned());
+        return Some(vec![("tuner".to_owned(), section.span())]);
     };
-    let one = match item.get_ref() {
-        DeValue::Array(items) => match items.as_ref() {
-            [one] => one,
-            [] => {
-                problems.add(item.span(), "`agent.use` names no agent", "write `use = \"tuner\"`");
-                return None;
-            }
-            _ => {
-                let hint = "name one: `use = \"tuner\"` or `use = \"command\"`";
-                problems.add(item.span(), "more than one agent is not yet supported", hint);
-                return None;
-            }
-        },
-        _ => item,
-    };
-    let Some(name) = one.get_ref().as_str() else {
-        problems.wrong_type("agent.use", one, "a string", "write `use = \"tuner\"`");
-        return None;
-    };
-    match name {
-        "tuner" | "command" => return Some(name.to_owned()),
-        "mini-swe-agent" => return Some(Preset::Mini.name().to_owned()),
-        name if Preset::from_name(name).is_some() => return Some(name.to_owned()),
-        name if LATER_AGENTS.contains(&name) => {
-            let hint = "meanwhile `use = \"command\"` with `command = \"…\"` starts any program";
-            problems.add(one.span(), format!("agent `{name}` is not yet supported"), hint);
+    let items: Vec<Item<'_>> = match item.get_ref() {
+        DeValue::Array(items) if items.is_empty() => {
+            problems.add(item.span(), "`agent.use` names no agent", "write `use = \"tuner\"`");
+            return None;
         }
-        name => {
-            let known = Preset::ALL.into_iter().map(Preset::name).chain(["tuner", "command"]);
-            let hint = match nearest(name, known) {
-                Some(near) => format!("did you mean \"{near}\"?"),
-                None => "use \"tuner\", or \"command\" with `command = \"…\"`".to_owned(),
+        DeValue::Array(items) => items.iter().collect(),
+        _ => vec![item],
+    };
+    let mut named: Vec<(String, Range<usize>)> = Vec::new();
+    for item in items {
+        let Some(name) = item.get_ref().as_str() else {
+            problems.wrong_type("agent.use", item, "a string", "write `use = \"tuner\"`");
+            return None;
+        };
+        let name = member::full_name(name);
+        if named.iter().any(|(known, _)| known == name) {
+            let hint = match name {
+                "tuner" => "one is enough".to_owned(),
+                _ => format!("a second one has a name of its own: `[agent.NAME]` with `use = \"{name}\"`"),
             };
-            problems.add(one.span(), format!("unknown agent `{}`", name.escape_debug()), hint);
+            problems.add(item.span(), format!("`agent.use` names `{}` twice", name.escape_debug()), hint);
+            return None;
         }
+        named.push((name.to_owned(), item.span()));
     }
-    None
+    Some(named)
+}
+
+/// Settings for one that is not asked would do nothing.
+fn refuse_tables_of_nobody(problems: &mut Collector<'_>, section: &Section<'_>, named: &[(String, Range<usize>)]) {
+    for (key, item) in section.entries() {
+        let name: &str = key.get_ref();
+        let is_known = keys::of("agent").iter().any(|(known, _)| *known == name);
+        if is_known || !item.get_ref().is_table() || named.iter().any(|(known, _)| known == name) {
+            continue;
+        }
+        let name = name.escape_debug().to_string();
+        let hint = match nearest(&name, named.iter().map(|(known, _)| known.as_str())) {
+            Some(near) => format!("did you mean `[agent.{near}]`?"),
+            None => format!("add \"{name}\" to `use`, or remove the table"),
+        };
+        problems.add(key.span(), format!("[agent.{name}] is about an agent that `agent.use` does not name"), hint);
+    }
+}
+
+/// Gives everyone their share, where shares are written down.
+fn weigh(problems: &mut Collector<'_>, section: &Section<'_>, members: &mut [Member]) {
+    let Some(item) = section.get("weights") else { return };
+    let example = members.iter().map(|member| format!("{} = 1", member.name)).collect::<Vec<_>>().join(", ");
+    let Some(table) = item.get_ref().as_table() else {
+        let hint = format!("write `weights = {{ {example} }}`");
+        return problems.wrong_type("agent.weights", item, "a table", &hint);
+    };
+    for (key, item) in table {
+        let name: &str = member::full_name(key.get_ref());
+        let Some(member) = members.iter_mut().find(|member| member.name == name) else {
+            let name = name.escape_debug();
+            let what = format!("`agent.weights` has one for `{name}`, which `agent.use` does not name");
+            problems.add(key.span(), what, format!("write `weights = {{ {example} }}`"));
+            continue;
+        };
+        let path = format!("agent.weights.{name}");
+        let Some(weight) = problems.number_of(&path, item) else { continue };
+        if weight.get() <= 0.0 {
+            problems.add(
+                item.span(),
+                format!("`{path}` must be more than zero"),
+                "to ask it never, leave it out of `use`",
+            );
+            continue;
+        }
+        member.weight = Some(weight.get());
+    }
+    if let Some(left_out) =
+        members.iter().find(|member| !table.keys().any(|key| member::full_name(key.get_ref()) == member.name))
+    {
+        let hint =
+            format!("write `weights = {{ {example} }}`, or remove the key: turns then go to those who find most");
+        problems.add(item.span(), format!("`agent.weights` has none for `{}`", left_out.name), hint);
+    }
 }

@@ -16,6 +16,8 @@ pub(super) type Item<'a> = &'a Spanned<DeValue<'a>>;
 pub(super) struct Section<'a> {
     /// As in `limits.total`; empty for the top of the file.
     pub(super) name: &'static str,
+    /// Whose section it is, where the person chose the last word of its name: `agent.NAME`.
+    pub(super) whose: Option<&'a str>,
     table: &'a DeTable<'a>,
     /// Where a key that is missing should be.
     pub(super) place: (usize, usize),
@@ -23,7 +25,7 @@ pub(super) struct Section<'a> {
 
 impl<'a> Section<'a> {
     pub(super) fn top(table: &'a DeTable<'a>) -> Section<'a> {
-        Section { name: "", table, place: (0, 0) }
+        Section { name: "", whose: None, table, place: (0, 0) }
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Item<'a>> {
@@ -38,7 +40,15 @@ impl<'a> Section<'a> {
     pub(super) fn path(&self, key: &str) -> String {
         match self.name {
             "" => key.to_owned(),
-            name => format!("{name}.{key}"),
+            _ => format!("{}.{key}", self.shown()),
+        }
+    }
+
+    /// Its name as the person wrote it.
+    pub(super) fn shown(&self) -> String {
+        match (self.whose, self.name.rsplit_once('.')) {
+            (Some(whose), Some((above, _))) => format!("{above}.{whose}"),
+            _ => self.name.to_owned(),
         }
     }
 
@@ -63,6 +73,20 @@ impl Collector<'_> {
         self.table(parent, key, item, name)
     }
 
+    /// A table whose name a person chose; the caller knows that it is one.
+    pub(super) fn section_of<'a>(
+        &mut self,
+        parent: &Section<'a>,
+        key: &str,
+        name: &'static str,
+    ) -> Option<Section<'a>> {
+        let (key, item) = parent.entries().find(|(known, _)| known.get_ref() == key)?;
+        let (table, span) = (item.get_ref().as_table()?, key.span());
+        let section = Section { name, whose: Some(key.get_ref()), table, place: (span.start, span.end) };
+        self.check_keys(&section);
+        Some(section)
+    }
+
     /// An item of the parent's `key` as a table: its value, or one of a list.
     pub(super) fn table<'a>(
         &mut self,
@@ -82,7 +106,7 @@ impl Collector<'_> {
             false => item.span(),
         };
         let place = (span.start, span.end);
-        let section = Section { name, table, place };
+        let section = Section { name, whose: None, table, place };
         self.check_keys(&section);
         Some(section)
     }
@@ -99,11 +123,13 @@ impl Collector<'_> {
                     };
                     self.add(key.span(), format!("`{shown}` is not yet supported"), *hint);
                 }
+                // A table of an agent's own, or one of none: that is found where they are known.
+                None if section.name == "agent" && item.get_ref().is_table() => {}
                 None => {
                     let place = match section.name {
                         "" => String::new(),
                         "guard" => " in [[guard]]".to_owned(),
-                        name => format!(" in [{name}]"),
+                        _ => format!(" in [{}]", section.shown()),
                     };
                     self.add(
                         key.span(),

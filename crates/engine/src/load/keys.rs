@@ -80,8 +80,22 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
             ("tools", Works),
             ("ahead", Works),
             ("brief_tokens", Works),
+            ("weights", Works),
             ("repairs", Later("leave it out")),
             ("context", Later("name the files in the program: agents can read the whole tree")),
+        ],
+    ),
+    (
+        // Of one agent, by the name that a person gave it.
+        "agent.NAME",
+        &[
+            ("use", Works),
+            ("command", Works),
+            ("timeout", Works),
+            ("network", Works),
+            ("model", Works),
+            ("args", Works),
+            ("tools", Works),
         ],
     ),
     (

@@ -13,6 +13,7 @@ mod inputs;
 mod judge;
 mod keys;
 mod limits;
+mod member;
 mod metric;
 mod problem;
 mod sandbox;

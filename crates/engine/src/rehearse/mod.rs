@@ -15,7 +15,7 @@ use overnight_model::event::Loss;
 use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
 use overnight_model::scoring::Scored;
-use overnight_model::spec::{Spec, Tier};
+use overnight_model::spec::{Member, Spec, Tier};
 use overnight_model::{Ending, Measurement, Seed};
 use thiserror::Error;
 
@@ -247,11 +247,11 @@ impl Bench {
         Ok(Guarded { ending, usage, output, hint })
     }
 
-    /// One answer of the agent on these contents, and what it printed.
-    pub fn propose(&mut self, contents: &Contents) -> Result<(Dry, String), RehearseError> {
+    /// One answer of an agent on these contents, and what it printed.
+    pub fn propose(&mut self, member: &Member, contents: &Contents) -> Result<(Dry, String), RehearseError> {
         let mut desk = self.room.shop.desk();
         self.again_after_sleep(|_, room| {
-            let answer = worker::propose(&mut desk, room, contents);
+            let answer = worker::propose(member, &mut desk, room, contents);
             desk.tidy(room);
             answer
         })

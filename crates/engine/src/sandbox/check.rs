@@ -246,13 +246,7 @@ fn spec(program: &Path) -> Spec {
         holdout: None,
         guards: Vec::new(),
         judge: spec::JudgeSpec::default(),
-        agent: AgentSpec {
-            kind: AgentKind::Tuner,
-            timeout: Millis::seconds(1),
-            network: spec::Network::None,
-            ahead: 0,
-            brief_tokens: AgentSpec::BRIEF_TOKENS,
-        },
+        agent: AgentSpec::one(AgentKind::Tuner, Millis::seconds(1), spec::Network::None),
         sandbox: SandboxSpec {
             memory: Some(MEMORY),
             disk: Some(DISK),

@@ -17,7 +17,6 @@ pub struct Fences {
     read: Vec<PathBuf>,
     limits: Limits,
     network: Network,
-    agent_network: Network,
     first_user: Option<u32>,
     /// The person's home, whose toolchains are readable; commands get a home of their own.
     home: Option<PathBuf>,
@@ -44,7 +43,6 @@ impl Fences {
             read,
             limits: limits(spec, slots),
             network: network(spec.evaluate.network),
-            agent_network: network(spec.agent.network),
             first_user: is_root.then(|| first_user(dir)),
             home: home.map(Path::to_owned),
             devices: devices::wanted(&spec.sandbox.devices),
@@ -69,7 +67,7 @@ impl Fences {
             read,
             write,
             devices: self.devices.clone(),
-            network: if seat.is_desk { self.agent_network } else { self.network },
+            network: self.network,
             user: self.user(seat),
             limits: self.limits,
         }

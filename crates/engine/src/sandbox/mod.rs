@@ -17,6 +17,7 @@ mod toolchains;
 
 pub use fenced::{Fences, sweep_shared_memory};
 pub use find::{Found, find};
+pub(crate) use plan::network;
 pub use plan::{
     SeatId, Wanted, agent_programs, fingerprint_holdout, fingerprint_inputs, held_out, inputs, plain, resolve,
 };

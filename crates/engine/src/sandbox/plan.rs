@@ -58,11 +58,22 @@ pub fn fingerprint_inputs(spec: &Spec, triplet_dir: &Path, home: Option<&Path>) 
     fingerprint(&watched.collect::<Vec<_>>())
 }
 
-/// Files that the agent's command names, or the package of a coding agent: its own program, as it is now, wherever it lies. Neither the surface nor what
-/// is held out is among them.
+/// Files that an agent's command names, or the package of a coding agent: their own programs, as they are now, wherever
+/// they lie. Neither the surface nor what is held out is among them.
 pub fn agent_programs(spec: &Spec, triplet_dir: &Path, checkout: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let home = home.unwrap_or(Path::new("/"));
-    let command = match &spec.agent.kind {
+    let mut found: Vec<PathBuf> = spec
+        .agent
+        .members
+        .iter()
+        .flat_map(|member| programs_of(&member.kind, spec, triplet_dir, checkout, home.unwrap_or(Path::new("/"))))
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn programs_of(kind: &AgentKind, spec: &Spec, triplet_dir: &Path, checkout: &Path, home: &Path) -> Vec<PathBuf> {
+    let command = match kind {
         AgentKind::Tuner => return Vec::new(),
         AgentKind::Coding(coding) => {
             let found = preset::find(coding.preset, &crate::load::allowed_environment());
@@ -82,15 +93,12 @@ pub fn agent_programs(spec: &Spec, triplet_dir: &Path, checkout: &Path, home: Op
     let is_surface = |path: &Path| spec.surface.paths().any(|file| checkout.join(file) == path);
     let held_out = held_out(spec, triplet_dir, home);
     let is_held_out = |path: &Path| held_out.iter().any(|held| path.starts_with(held));
-    let mut found: Vec<PathBuf> = words
+    words
         .filter(|word| !word.is_empty())
         .map(|word| resolve(word, triplet_dir, home))
         .filter(|path| path.is_file() && !is_surface(path) && !is_held_out(path) && !super::is_secret(path, home))
         .map(|path| path.components().collect())
-        .collect();
-    found.sort();
-    found.dedup();
-    found
+        .collect()
 }
 
 /// Where the files of the holdout are on the host.
@@ -134,7 +142,7 @@ pub fn resolve(path: &str, triplet_dir: &Path, home: &Path) -> PathBuf {
     }
 }
 
-pub(super) fn network(wanted: spec::Network) -> Network {
+pub(crate) fn network(wanted: spec::Network) -> Network {
     match wanted {
         spec::Network::None => Network::None,
         spec::Network::Full => Network::Full,

@@ -6,7 +6,7 @@ use overnight_model::Millis;
 use overnight_model::brief::Brief;
 use overnight_model::event::{AttemptFailure, Loss};
 use overnight_model::proposal::Contents;
-use overnight_model::spec::{AgentKind, Spec};
+use overnight_model::spec::{AgentKind, Member, Spec};
 use overnight_model::{ExperimentId, State};
 
 use super::{Kept, Place, Role, Room, Shop, StopHandle, Trouble, describe};
@@ -26,11 +26,12 @@ impl Shop {
 
     /// The version of a coding agent, as it says it inside its sandbox; `None` for any other agent. An error says why
     /// it could not be started there.
-    pub fn greet(&self, contents: &Contents) -> Result<Option<String>, String> {
-        let AgentKind::Coding(coding) = &self.spec.agent.kind else { return Ok(None) };
+    pub fn greet(&self, member: &Member, contents: &Contents) -> Result<Option<String>, String> {
+        let AgentKind::Coding(coding) = &member.kind else { return Ok(None) };
         let kept = Arc::new(Kept::new(self.dir.join("artifacts")));
         let room = Room { shop: self.clone(), stops: StopHandle::default(), kept };
         let mut desk = self.desk();
+        desk.reach(member.network);
         let greeted = agent::coding::greet(coding, &mut desk, &room, contents);
         desk.tidy(&room);
         greeted.map(Some).map_err(|trouble| match trouble {
@@ -41,13 +42,15 @@ impl Shop {
     }
 }
 
-/// Asks the agent of a room for one proposal on these contents, as if the study had just begun.
-pub(crate) fn propose(desk: &mut Place, room: &Room, contents: &Contents) -> Result<(Dry, String), Trouble> {
+/// Asks one agent for one proposal on these contents, as if the study had just begun.
+pub(crate) fn propose(
+    member: &Member,
+    desk: &mut Place,
+    room: &Room,
+    contents: &Contents,
+) -> Result<(Dry, String), Trouble> {
     let brief = first_brief(&room.shop.spec, contents)?;
-    let answer = match &room.shop.spec.agent.kind {
-        AgentKind::Coding(coding) => agent::coding::ask(coding, desk, room, brief, contents)?,
-        AgentKind::Command(_) | AgentKind::Tuner => agent::command::ask(desk, room, brief, contents)?,
-    };
+    let answer = agent::ask(member, desk, room, brief, contents)?;
     let text = |output: Option<crate::dispatch::Captured>| {
         output.map(|output| String::from_utf8_lossy(&output.kept).into_owned()).unwrap_or_default()
     };

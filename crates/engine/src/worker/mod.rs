@@ -31,7 +31,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use overnight_model::event::{AttemptFailure, Loss};
 use overnight_model::proposal::Contents;
-use overnight_model::spec::AgentKind;
 use overnight_model::{CommitId, ExperimentId, Slot, Spec, Timestamp};
 
 use crate::agent;
@@ -306,14 +305,9 @@ impl Machine for Local {
                     })
                 });
             }
-            Action::Ask { experiment, brief, contents } => {
+            Action::Ask { experiment, member, brief, contents } => {
                 self.beside(Role::Agent, experiment, move |desk, room| {
-                    let outcome = match &room.shop.spec.agent.kind {
-                        AgentKind::Coding(coding) => {
-                            agent::coding::ask(coding, &mut desk.place, room, brief, &contents)
-                        }
-                        _ => agent::command::ask(&mut desk.place, room, brief, &contents),
-                    };
+                    let outcome = agent::ask(&member, &mut desk.place, room, brief, &contents);
                     settle(outcome, |outcome| match outcome {
                         Ok(agent::Answer::Proposal { contents, description, took, output }) => {
                             let edits = Vec::new();

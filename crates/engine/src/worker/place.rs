@@ -13,6 +13,7 @@ use std::time::Duration;
 use overnight_model::event::Loss;
 use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
+use overnight_model::spec;
 use overnight_model::{Ending, Millis};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -55,6 +56,8 @@ pub(crate) struct Place {
     contents: Contents,
     /// Nothing has run here since it was made as new.
     is_tidy: bool,
+    /// What whoever sits here reaches, where that is another network than the evaluation's.
+    network: Option<spec::Network>,
 }
 
 /// Who runs in a place.
@@ -101,7 +104,7 @@ pub(crate) struct Left {
 impl Place {
     pub(crate) fn new(study: &Path, role: Role, number: u32, left_out: Vec<String>) -> Place {
         let dir = study.join(role.folder()).join(number.to_string());
-        Place { dir, role, number, left_out, copy: None, contents: Contents(Vec::new()), is_tidy: false }
+        Place { dir, role, number, left_out, copy: None, contents: Contents(Vec::new()), is_tidy: false, network: None }
     }
 
     /// Makes the place as new, with these contents in the surface.
@@ -123,6 +126,11 @@ impl Place {
             Err(full) => full,
             Ok(()) => Trouble::Loss(Loss::Fault { what: describe(&error) }),
         })
+    }
+
+    /// Who works here next has a network of its own.
+    pub(crate) fn reach(&mut self, network: spec::Network) {
+        self.network = Some(network);
     }
 
     /// Inputs inside the checkout are where the copy expects them; those elsewhere have their own place.
@@ -387,7 +395,9 @@ impl Place {
         let write = vec![self.tree(), self.out(), self.tmp(), self.home()];
         let mut read: Vec<PathBuf> = self.held_out(room).iter().filter_map(|path| path.canonicalize().ok()).collect();
         read.extend(self.reads_artifacts(room).then(|| self.artifacts()));
-        process::Sandbox::Fenced(Box::new(fences.fenced(self.seat(), write, read)))
+        let fenced = fences.fenced(self.seat(), write, read);
+        let network = self.network.map_or(fenced.network, sandbox::network);
+        process::Sandbox::Fenced(Box::new(process::Fenced { network, ..fenced }))
     }
 
     fn seat(&self) -> SeatId {
@@ -423,7 +433,8 @@ impl Place {
             Role::Holdout => Phase::Holdout { artifacts: self.reads_artifacts(room).then_some(artifacts.as_path()) },
         };
         let view = standard.view(phase, self.seat(), &self.contents, clock::now().0, &disk);
-        Ok(process::Sandbox::View(Box::new(view)))
+        let network = self.network.map_or(view.network, sandbox::network);
+        Ok(process::Sandbox::View(Box::new(process::View { network, ..view })))
     }
 }
 

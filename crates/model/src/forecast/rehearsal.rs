@@ -223,13 +223,7 @@ fn spec(trials: u64, min_gain: f64, judge: JudgeSpec) -> Spec {
         guards: Vec::new(),
         // A gain that waits for a person is not one that was missed.
         judge: JudgeSpec { max_step_gain: None, ..judge },
-        agent: AgentSpec {
-            kind: AgentKind::Command(String::new()),
-            timeout: TRIAL,
-            network: Network::None,
-            ahead: 0,
-            brief_tokens: AgentSpec::BRIEF_TOKENS,
-        },
+        agent: AgentSpec::one(AgentKind::Command(String::new()), TRIAL, Network::None),
         sandbox: SandboxSpec::default(),
         slots: 1,
         limits: Limits { night: Limit { wall: Some(wall), ..Limit::default() }, ..Limits::default() },

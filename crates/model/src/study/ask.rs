@@ -3,7 +3,6 @@
 use super::{Experiment, Step, Study};
 use crate::event::Scope;
 use crate::id::ExperimentId;
-use crate::spec::AgentKind;
 use crate::units::Timestamp;
 
 impl Study {
@@ -30,7 +29,8 @@ impl Study {
         }
         let experiment = unasked.map_or(ExperimentId(self.state.next_experiment), |open| open.id);
         let parent = self.state.champion()?.commit.clone()?;
-        Some(Step::Ask { experiment, agent: self.spec.agent.kind.name().to_owned(), parent })
+        let member = self.whose_turn(experiment, slot_is_free)?;
+        Some(Step::Ask { experiment, agent: member.name.clone(), parent })
     }
 
     /// Whether a proposal that nobody was asked for may join now, once so many verdicts of this run have passed: as soon
@@ -50,11 +50,7 @@ impl Study {
 
     /// Whether to have somebody think while every slot is taken.
     fn asks_ahead(&self, taken: u64) -> bool {
-        // The tuner answers at once; asked ahead, it would only know less.
-        let ahead = match self.spec.agent.kind {
-            AgentKind::Tuner => 0,
-            AgentKind::Command(_) | AgentKind::Coding(_) => u64::from(self.spec.agent.ahead),
-        };
+        let ahead = u64::from(self.spec.agent.ahead);
         // A quick look takes no slot.
         let is_in_slot = |open: &Experiment| open.in_flight > 0 && !self.state.smoking.contains_key(&open.id);
         let waiting = self.candidates().filter(|open| !is_in_slot(open) && !open.is_unasked()).count() as u64;

@@ -16,6 +16,7 @@ mod said;
 mod smoke;
 mod state;
 mod step;
+mod team;
 mod tuning;
 mod waiting;
 mod watching;

@@ -165,11 +165,11 @@ fn plan(spec: &Spec) -> Vec<String> {
         [] | [_] | [_, _] | [_, _, _] => files.join(", "),
         [first, second, rest @ ..] => format!("{first}, {second} and {} more", rest.len()),
     };
-    let (metric, budget, agent) = (&spec.metric, spec.evaluate.budget, spec.agent.kind.name());
+    let (metric, budget, agent) = (&spec.metric, spec.evaluate.budget, spec.agent.titled());
     vec![
         format!("surface    {}", printable(&files)),
         format!("metric     {} · {}", metric.name, term::arrow(metric.goal)),
-        format!("budget     {budget} · agent {agent}"),
+        format!("budget     {budget} · {agent}"),
     ]
 }
 

@@ -9,7 +9,7 @@ use overnight_engine::load::{Site, locate};
 use overnight_engine::open::{How, OnDirty, Opened};
 use overnight_engine::process::leave_terminal;
 use overnight_model::event::{Scope, StopReason};
-use overnight_model::spec::{AgentKind, Tier};
+use overnight_model::spec::Tier;
 use overnight_model::study::Summary;
 
 use super::session::{Ended, Session, exit_of};
@@ -33,15 +33,15 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     let on_dirty = if args.snapshot { OnDirty::Snapshot } else { OnDirty::Refuse };
     let how = How { on_dirty, rebase: false };
     let session = Session::open(site, "overnight run", how, args.sandbox, !args.no_tui)?;
-    let has_model = session.opened.study.spec().agent.kind != AgentKind::Tuner;
+    let has_model = session.opened.study.spec().agent.has_model();
     refuse_weak_tier(&session.opened, args.sandbox, has_model, "run")?;
-    super::check::refuse_missing(&session.opened.study.spec().agent.kind)?;
+    super::check::refuse_missing(&session.opened.study.spec().agent)?;
     let spec = session.opened.study.spec();
     let slots = args.slots.unwrap_or(spec.slots);
-    let (study, metric, agent) = (&spec.study, &spec.metric, spec.agent.kind.name());
+    let (study, metric, agent) = (&spec.study, &spec.metric, spec.agent.titled());
     let plural = if slots == 1 { "" } else { "s" };
     let head = format!(
-        "overnight · study {study} · {} ({}) · budget {} · agent {agent} · {slots} slot{plural}",
+        "overnight · study {study} · {} ({}) · budget {} · {agent} · {slots} slot{plural}",
         metric.name,
         term::arrow(metric.goal),
         spec.evaluate.budget,

@@ -15,7 +15,7 @@ use overnight_engine::workspace::{GitError, Names};
 use overnight_engine::{clock, process};
 use overnight_model::event::{Proposed, RunFacts, Scope, StopReason, What};
 use overnight_model::proposal::Contents;
-use overnight_model::spec::{AgentKind, Tier};
+use overnight_model::spec::{AgentKind, Member, Tier};
 use overnight_model::study::Summary;
 use overnight_model::{Event, Millis, State, Verdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -166,12 +166,18 @@ impl Session {
     }
 }
 
-/// A coding agent with its version, once it has said it inside its sandbox; empty for any other agent.
+/// The coding agents with their versions, once they have said them inside their sandbox; empty where there is none.
 fn greet(shop: &Shop, surface: &Contents, live: &Live) -> Outcome<String> {
-    let AgentKind::Coding(coding) = &shop.spec.agent.kind else { return Ok(String::new()) };
+    let greeted = shop.spec.agent.members.iter().map(|member| greet_one(shop, member, surface, live));
+    let greeted: Vec<String> = greeted.collect::<Outcome<_>>()?;
+    Ok(greeted.into_iter().filter(|agent| !agent.is_empty()).collect::<Vec<_>>().join(", "))
+}
+
+fn greet_one(shop: &Shop, member: &Member, surface: &Contents, live: &Live) -> Outcome<String> {
+    let AgentKind::Coding(coding) = &member.kind else { return Ok(String::new()) };
     let name = coding.preset.name();
     live.now(&format!("{name} is started for the first time"));
-    match shop.greet(surface) {
+    match shop.greet(member, surface) {
         Ok(version) => {
             let agent = format!("{name} {}", version.unwrap_or_default());
             live.say(&crate::ui::printable(&format!("agent      {agent}")));

@@ -11,6 +11,7 @@ mod right;
 mod sandbox;
 mod surface;
 mod syntax;
+mod team;
 
 use std::path::Path;
 

@@ -147,6 +147,13 @@ error: `agent.args` must be a list of strings, found a string
  8 | args = "--fast"
    |        ^^^^^^^^
    = hint: write `args = ["…"]`
+
+error: the tools of `codex` cannot be chosen
+  --> overnight.toml:9:1
+   |
+ 9 | tools = ["shell"]
+   | ^^^^^
+   = hint: remove the key
 "#,
     );
     assert_refused(
@@ -167,29 +174,6 @@ error: the tools of `codex` cannot be chosen
  8 | tools = ["shell"]
    | ^^^^^
    = hint: remove the key
-"#,
-    );
-}
-
-#[test]
-fn several_agents_are_not_supported_yet() {
-    assert_refused(
-        r#"
-surface = "train.py"
-metric = { name = "val_bpb", goal = "min" }
-[evaluate]
-run = "python3 train.py"
-budget = "5m"
-[agent]
-use = ["tuner", "command"]
-"#,
-        r#"
-error: more than one agent is not yet supported
-  --> overnight.toml:7:7
-   |
- 7 | use = ["tuner", "command"]
-   |       ^^^^^^^^^^^^^^^^^^^^
-   = hint: name one: `use = "tuner"` or `use = "command"`
 "#,
     );
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use overnight_model::spec::{
     AgentKind, AgentSpec, Check, Coding, Devices, Evaluate, Guard, Holdout, Input, JudgeSpec, Layer, Limit, Limits,
-    Metric, Mode, Network, Part, Patience, Pick, Prepare, Preset, SandboxSpec, Scorer, Spec, StepGain, Surface,
+    Member, Metric, Mode, Network, Part, Patience, Pick, Prepare, Preset, SandboxSpec, Scorer, Spec, StepGain, Surface,
     SurfaceFile, Tier, When,
 };
 use overnight_model::units::{Goal, Millis, Score};
@@ -166,9 +166,13 @@ fn every_supported_key_is_read() {
         ],
         judge: JudgeSpec { mode: Mode::Strict, max_share: 0.25, max_step_gain: Some(StepGain::Share(0.3)) },
         agent: AgentSpec {
-            kind: AgentKind::Command("./propose.sh".to_owned()),
-            timeout: Millis::seconds(120),
-            network: Network::None,
+            members: vec![Member {
+                name: "command".to_owned(),
+                kind: AgentKind::Command("./propose.sh".to_owned()),
+                timeout: Millis::seconds(120),
+                network: Network::None,
+                weight: None,
+            }],
             ahead: 3,
             brief_tokens: 8_000,
         },
@@ -204,10 +208,7 @@ fn five_lines_are_enough() {
     assert_eq!(spec.program, "program.md");
     assert_eq!(spec.evaluate.kill, Millis::seconds(600));
     let timeout = Millis::seconds(600);
-    assert_eq!(
-        spec.agent,
-        AgentSpec { kind: AgentKind::Tuner, timeout, network: Network::Full, ahead: 1, brief_tokens: 24_000 }
-    );
+    assert_eq!(spec.agent, AgentSpec { ahead: 1, ..AgentSpec::one(AgentKind::Tuner, timeout, Network::Full) });
     assert_eq!(spec.evaluate, Evaluate::new("python3 train.py", Millis::seconds(300)));
     assert_eq!(spec.sandbox, SandboxSpec::default());
     assert_eq!(spec.sandbox.min, Tier::Standard);
@@ -231,7 +232,7 @@ fn a_surface_may_be_written_in_every_way() {
 
 #[test]
 fn a_coding_agent_has_a_model_arguments_and_tools() {
-    let agent = |text: &str| parse_in("", &format!("{SHORT}{text}")).map(|spec| spec.agent.kind);
+    let agent = |text: &str| parse_in("", &format!("{SHORT}{text}")).map(|spec| spec.agent.members[0].kind.clone());
     let claude = agent("[agent]\nuse = \"claude\"\nmodel = \"m\"\nargs = [\"-x\"]\ntools = [\"Read\"]\n").unwrap();
     let expected =
         Coding { preset: Preset::Claude, model: Some("m".into()), args: vec!["-x".into()], tools: vec!["Read".into()] };

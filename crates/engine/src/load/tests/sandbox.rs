@@ -188,7 +188,7 @@ fn networks_and_tiers_are_words_of_a_short_list() {
         "did you mean \"standard\"?",
     );
     let spec = parse_in("", &format!("{START}[agent]\nnetwork = \"none\"\n")).unwrap();
-    assert_eq!((spec.agent.network, spec.evaluate.network), (Network::None, Network::None));
+    assert_eq!((spec.agent.members[0].network, spec.evaluate.network), (Network::None, Network::None));
 }
 
 #[test]

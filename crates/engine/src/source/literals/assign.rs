@@ -94,7 +94,7 @@ pub(super) fn constructed(role: Role, given: Option<Node<'_>>) -> Role {
     match role {
         Role::Value(Named { name, key, out, .. }) if given.is_some_and(|given| given.kind() == "argument_list") => {
             let (name, key) = (name.to_string(), key.to_string());
-            Role::Arguments(Rc::new(Callee { name, key, is_shaping: false, out, label: None }))
+            Role::Arguments(Rc::new(Callee { name, key, is_shaping: false, by_position: None, out, label: None }))
         }
         role => role,
     }

@@ -22,6 +22,14 @@ const COMPARING: &str = "max min sum any all sort";
 /// Calls that speak of chance without the word `seed`.
 const SEEDING: &str = "Random RandomState PRNGKey srand mt19937 mt19937_64 default_random_engine minstd_rand NewSource";
 
+/// Calls that ask chance for something. Those that fill a tensor, `normal_`, are how a program begins.
+const DRAWING: &str = "uniform randint randrange random_range gen_range gauss normal normalvariate standard_normal \
+    lognormal lognormvariate rand randn random expovariate exponential poisson binomial betavariate triangular choice \
+    choices shuffle permutation integers gen_bool random_bool";
+
+/// Calls that make or take the data, by one word of their name: what they take by position is how much of it.
+const DATA: &str = "sample samples dataset datasets corpus moons blobs circles";
+
 /// Calls whose numbers are axes, shapes, positions or codes.
 const SHAPING: &str = "reshape view permute transpose unsqueeze squeeze flatten expand narrow select sum mean std var max \
     min argmax argmin softmax log_softmax cat concat concatenate stack split chunk norm normalize cumsum \
@@ -65,6 +73,11 @@ impl Finder<'_> {
         {
             return Plan::Pass(Role::Value(named.clone()));
         }
+        // `unseen = points(60)`
+        let given = match &role {
+            Role::Value(named) => Some(&*named.key),
+            _ => None,
+        };
         let parts = words(key);
         let first = name.split('.').next().unwrap_or(name);
         let out = match () {
@@ -72,12 +85,21 @@ impl Finder<'_> {
             _ if is_among(PRINTING, key) || is_among(LOGGERS, first) => Some(LeftOut::Printed),
             _ if parts.iter().any(|word| word.starts_with("assert") || word == "expect") => Some(LeftOut::Test),
             _ if is_among(SEEDING, key) => Some(LeftOut::Seed),
-            _ => left_alone(key).filter(|out| matches!(out, LeftOut::Seed | LeftOut::Evaluation)),
+            _ if is_among(DRAWING, key) => Some(LeftOut::Drawn),
+            _ => [Some(key), given]
+                .into_iter()
+                .flatten()
+                .find_map(|name| left_alone(name).filter(|out| matches!(out, LeftOut::Seed | LeftOut::Evaluation))),
         };
+        let is_data = parts.iter().any(|word| is_among(DATA, word));
         // `max(x, 0.1)` is no `x.max(1)`.
         let is_shaping = is_among(SHAPING, key) && (first != key || !is_among(COMPARING, key));
+        let by_position = match () {
+            _ if is_data => Some(LeftOut::Evaluation),
+            _ => is_shaping.then_some(LeftOut::Shape),
+        };
         let name = self.scope().joined(if name.is_empty() { "call" } else { name });
-        Plan::Call(Rc::new(Callee { name, key: key.to_owned(), is_shaping, out, label: None }))
+        Plan::Call(Rc::new(Callee { name, key: key.to_owned(), is_shaping, by_position, out, label: None }))
     }
 
     pub(super) fn arguments(&self, node: Node<'_>, role: Role) -> Plan {

@@ -30,6 +30,8 @@ pub(super) struct Callee {
     pub(super) key: String,
     /// What it takes by position are axes, shapes and the like.
     pub(super) is_shaping: bool,
+    /// What speaks against everything that it takes by position.
+    pub(super) by_position: Option<LeftOut>,
     pub(super) out: Option<LeftOut>,
     /// What the first argument says that the others are about: `get("lr", 0.1)`.
     pub(super) label: Option<String>,
@@ -110,7 +112,7 @@ impl Callee {
             _ => (format!("#{at}"), self.key.as_str()),
         };
         let named = Named::new(format!("{}({inside})", self.name), key, Site::Argument)?;
-        let out = self.out.clone().or(self.is_shaping.then_some(LeftOut::Shape));
+        let out = self.out.clone().or_else(|| self.by_position.clone());
         Some(Named { is_small_fixed: true, out, ..named })
     }
 

@@ -7,7 +7,7 @@ use overnight_model::tuner::found::{Candidate, Kind, LeftOut, Notation, Remark, 
 use tree_sitter::{Node, Tree};
 
 use super::CANDIDATES_LIMIT;
-use super::named::Scope;
+use super::named::{Named, Scope};
 use super::plan::{Child, Plan, Role};
 
 /// A node whose children are being looked at.
@@ -176,7 +176,8 @@ impl<'t> Finder<'t> {
         };
         if let Some(named) = self.scope().variable(name) {
             *self.given.entry(named.name.to_string()).or_insert(0) += 1;
-            self.take(start..start + bare.len(), kind, &Role::Value(named));
+            // `#define HAS_SIMD 1` is a switch.
+            self.take(start..start + bare.len(), kind, &Role::Value(Named { is_small_fixed: true, ..named }));
         }
     }
 

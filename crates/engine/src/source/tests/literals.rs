@@ -104,6 +104,15 @@ fn what_python_has_besides_is_left_alone_with_its_reason() {
         ("def latest():\n    return 3", &[("3", "expression")]),
         ("def evaluate(n=3): pass", &[("3", "evaluation")]),
         ("x = evaluate(n=3)", &[("3", "evaluation")]),
+        ("train, rest = sample(60), draw_samples(40)", &[("60", "evaluation"), ("40", "evaluation")]),
+        ("unseen = points(60, noise=0.1)", &[("60", "evaluation"), ("0.1", "evaluation")]),
+        ("x, y = make_moons(200)", &[("200", "evaluation")]),
+        ("x = cross_validate(model, cv=5)", &[("5", "evaluation")]),
+        ("folds = KFold(n_splits=5)", &[("5", "evaluation")]),
+        ("y = 2 + data.uniform(-0.1, 0.1)", &[("2", "expression"), ("-0.1", "drawn"), ("0.1", "drawn")]),
+        ("y = rng.normal(loc=3, scale=0.5)", &[("3", "drawn"), ("0.5", "drawn")]),
+        ("EMA_DECAY = 0.9999", &[("0.9999", "out_of_reach")]),
+        ("X = 1e400", &[("1e400", "out_of_reach")]),
         ("x = F.softmax(y, dim=-1)", &[("1", "shape")]),
         ("x = y.view(4, 5)", &[("4", "shape"), ("5", "shape")]),
         ("NAME = 'x'", &[("'x'", "text")]),
@@ -131,6 +140,32 @@ fn a_hint_can_ask_for_what_is_left_alone_otherwise() {
     expect("a.py", "f(\n    1,  # overnight: 0..8\n)\n", &[("f(#1)", "1")]);
     expect("a.py", "f(mode='a')  # overnight: one of 'a', 'b'\n", &[("f(mode)", "'a'")]);
     expect("a.py", "w[0] = 0.5  # overnight: 0..1\n", &[("w[0]", "0.5")]);
+}
+
+#[test]
+fn a_misspelt_hint_is_told() {
+    for said in ["overnigth: 1..8", "Overnight: 1..8", "overnight 1..8", "overnight = fixed", "ovenight: one of 3, 4"] {
+        let found = literals("a.py", &format!("X = 3  # {said}\n"));
+        assert_eq!(found.literals, [], "{said}");
+        let why = found.left_out[0].why.to_string();
+        assert!(why.contains("and not with `overnight:`"), "{said}: {why}");
+    }
+    for prose in ["overnight fixed the leak", "overnight runs: see below", "over night: 3", "midnight: 1..8"] {
+        expect("a.py", &format!("X = 3  # {prose}\n"), &[("X", "3")]);
+    }
+}
+
+#[test]
+fn what_begins_a_program_is_tuned_though_chance_has_a_part_in_it() {
+    expect("a.py", "w.normal_(0.0, 0.02)\n", &[("w.normal_(#1)", "0.0"), ("w.normal_(#2)", "0.02")]);
+    expect("a.py", "NOISE = 0.1\ny = x + data.uniform(-NOISE, NOISE)\n", &[("NOISE", "0.1")]);
+    expect("a.py", "x = DataLoader(data, batch_size=64)\n", &[("DataLoader(batch_size)", "64")]);
+}
+
+#[test]
+fn a_switch_of_the_preprocessor_is_no_number() {
+    expect_left("a.c", "#define HAS_SIMD 1\n#define TRACE 0\n", &[("1", "small"), ("0", "small")]);
+    expect("a.c", "#define UNROLL 4\n", &[("UNROLL", "4")]);
 }
 
 #[test]

@@ -47,7 +47,10 @@ fn without_ahead_an_agent_thinks_only_for_a_free_slot() {
 
 #[test]
 fn the_tuner_is_not_asked_ahead_of_what_it_could_learn() {
-    let tuner = |spec: &mut Spec| (spec.agent.kind, spec.agent.ahead) = (AgentKind::Tuner, 3);
+    let tuner = |spec: &mut Spec| {
+        let alone = AgentSpec::one(AgentKind::Tuner, Millis::seconds(60), Network::Full);
+        spec.agent = AgentSpec { ahead: 3, ..alone };
+    };
     let mut driver = Driver::calibrated(with(tuner), [1.0; 3]);
     driver.propose("a");
     driver.start_trial();

@@ -113,26 +113,37 @@ impl Seen<'_> {
 pub(super) struct Warp {
     middle: f64,
     spread: f64,
+    /// Beyond it everything is as bad: one divergence at 1e33 would make all other values the same.
+    worst: f64,
     mean: f64,
     sd: f64,
 }
+
+/// Of all values, so many are worse than what is still told apart, and how much further that goes, at least.
+const USUAL: f64 = 0.8;
+const BEYOND: f64 = 2.0;
+const LEAST_WORST: f64 = 3.0;
 
 impl Warp {
     fn of(values: impl Iterator<Item = f64>) -> Warp {
         let mut sorted: Vec<f64> = values.collect();
         sorted.sort_by(f64::total_cmp);
-        let mut warp = Warp { middle: 0.0, spread: 1.0, mean: 0.0, sd: 1.0 };
+        let mut warp = Warp { middle: 0.0, spread: 1.0, worst: f64::INFINITY, mean: 0.0, sd: 1.0 };
         let Some(last) = sorted.len().checked_sub(1) else { return warp };
         warp.middle = sorted[last / 2];
         // The better half says how large differences are where they count.
         let better = warp.middle - sorted[0];
-        let all = sorted[last] - sorted[0];
-        warp.spread = if better > 0.0 { better } else { all };
+        // Where most are equal, those that are not.
+        let worse = &sorted[sorted.partition_point(|value| *value <= sorted[0])..];
+        let usually = worse.get(worse.len().saturating_sub(1) / 2).map_or(0.0, |value| value - sorted[0]);
+        warp.spread = if better > 0.0 { better } else { usually };
         if warp.spread.is_nan() || warp.spread <= 0.0 {
             warp.spread = warp.middle.abs().max(1.0);
             warp.mean = 0.0;
             return warp;
         }
+        let usual = warp.squeezed(sorted[(last as f64 * USUAL) as usize]);
+        warp.worst = (BEYOND * usual).max(LEAST_WORST);
         let squeezed: Vec<f64> = sorted.iter().map(|value| warp.squeezed(*value)).collect();
         let n = squeezed.len() as f64;
         warp.mean = squeezed.iter().sum::<f64>() / n;
@@ -143,7 +154,7 @@ impl Warp {
 
     fn squeezed(&self, value: f64) -> f64 {
         let off = (value - self.middle) / self.spread;
-        if off > 0.0 { off.ln_1p() } else { off }
+        if off > 0.0 { off.ln_1p().min(self.worst) } else { off }
     }
 
     pub(super) fn of_value(&self, value: f64) -> f64 {
@@ -165,5 +176,25 @@ impl Warp {
     /// An sd of the model around such a value, in the metric's own unit.
     pub(super) fn sd_back(&self, warped: f64, sd: f64) -> f64 {
         (self.back(warped + sd) - self.back(warped - sd)) / 2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_divergence_does_not_make_all_other_values_the_same() {
+        let usual = [0.0111, 0.0156, 0.0686, 0.0112, 0.0110];
+        let apart = |values: &[f64]| {
+            let warp = Warp::of(values.iter().copied());
+            warp.of_value(0.0686) - warp.of_value(0.0111)
+        };
+        let (without, with) = (apart(&usual), apart(&[&usual[..], &[1e33]].concat()));
+        assert!(with > 0.2 * without, "{with} of {without}");
+        let equal = [2.0, 2.0, 2.0, 2.0, 2.5, 2.0, 1e33];
+        let warp = Warp::of(equal.into_iter());
+        assert!(warp.of_value(2.5) - warp.of_value(2.0) > 0.1);
+        assert!((warp.back(warp.of_value(2.5)) - 2.5).abs() < 1e-9);
     }
 }

@@ -178,6 +178,7 @@ fn number(written: &str, candidate: &Candidate, hint: Option<Hint>) -> Result<Ra
     let (notation, value) = Notation::read(written).map_err(|error| match error {
         Unreadable::NotANumber => LeftOut::Notation,
         Unreadable::TooLarge => LeftOut::TooLarge,
+        Unreadable::OutOfReach => LeftOut::OutOfReach,
     })?;
     let Candidate { key, is_small_fixed, .. } = candidate;
     let domain = match hint {
@@ -204,6 +205,7 @@ fn number(written: &str, candidate: &Candidate, hint: Option<Hint>) -> Result<Ra
         }
     };
     match domain {
+        Domain::Number { low, high, .. } if low >= high && notation.is_float() => Err(LeftOut::OutOfReach),
         Domain::Number { low, high, .. } if low >= high => Err(LeftOut::TooLarge),
         domain => Ok((value, domain, Vec::new(), Some(notation))),
     }

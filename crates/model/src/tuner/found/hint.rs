@@ -9,6 +9,9 @@ const LOG_FROM: f64 = 100.0;
 /// What starts a hint.
 const MARK: &str = "overnight:";
 
+/// So many letters may be wrong in it.
+const SLIPS: usize = 2;
+
 /// More options than a night can try.
 const OPTIONS_LIMIT: usize = 32;
 
@@ -26,16 +29,40 @@ pub(super) enum Hint {
     OneOf(Vec<String>),
 }
 
-/// What a comment says after `overnight:`, if that is what it begins with. The marks of any language are understood.
+/// What a comment says after `overnight:`, if that is what it begins with; all of it where that is misspelt. The marks of
+/// any language are understood.
 pub fn in_comment(comment: &str) -> Option<&str> {
     let inside = comment.trim().trim_start_matches(['#', '/', '*', ';', '-', '!', '<', '%']).trim_start();
-    let said = inside.strip_prefix(MARK)?.trim();
-    Some(said.strip_suffix("*/").or_else(|| said.strip_suffix("-->")).unwrap_or(said).trim_end())
+    let inside = inside.strip_suffix("*/").or_else(|| inside.strip_suffix("-->")).unwrap_or(inside).trim_end();
+    match inside.strip_prefix(MARK) {
+        Some(said) => Some(said.trim()),
+        None => misspelt(inside).map(|_| inside),
+    }
+}
+
+/// The word that was meant to be `overnight:`, where a hint follows it. Sentences of people may begin with it too.
+fn misspelt(inside: &str) -> Option<&str> {
+    let (word, rest) = inside.split_at_checked(inside.find(|c: char| !c.is_alphanumeric())?)?;
+    let said = rest.trim_start().strip_prefix([':', '=']).unwrap_or(rest);
+    let is_near = strsim::osa_distance(&word.to_lowercase(), MARK.trim_end_matches(':')) <= SLIPS;
+    (is_near && Hint::follows(said)).then_some(word)
 }
 
 impl Hint {
     /// Reads what follows `overnight:`; what comes after a `;` or a `#` is for people. The error is a sentence.
     pub(super) fn read(text: &str) -> Result<Hint, String> {
+        match misspelt(text) {
+            Some(word) => Err(format!("it begins with `{word}` and not with `{MARK}`")),
+            None => Hint::said(text),
+        }
+    }
+
+    /// Whether what follows a word can be nothing but a hint: `overnight fixed the leak` is none.
+    fn follows(text: &str) -> bool {
+        Hint::said(text).is_ok_and(|hint| hint != Hint::Fixed || text.trim() == "fixed")
+    }
+
+    fn said(text: &str) -> Result<Hint, String> {
         let text = before_remark(text).trim();
         let first = text.split_whitespace().next().unwrap_or("").trim_end_matches([',', ':', '.']);
         if first == "fixed" {

@@ -16,8 +16,10 @@ pub enum LeftOut {
     Address,
     /// A budget, a timeout, a deadline.
     Limit,
-    /// The size of the evaluation.
+    /// The size of the evaluation, or of the data that it is made with.
     Evaluation,
+    /// What chance is asked for: more often what a program is measured on than how it works.
+    Drawn,
     Test,
     Printed,
     /// An index, an axis, a shape, a type.
@@ -31,6 +33,8 @@ pub enum LeftOut {
     Table,
     BitPattern,
     TooLarge,
+    /// So near 1, so large or so small that a search in a few digits finds nothing beside it.
+    OutOfReach,
     Notation,
     Expression,
     Nameless,
@@ -46,7 +50,10 @@ impl fmt::Display for LeftOut {
             LeftOut::Label => "a version, a port, a date or a number that only names something",
             LeftOut::Address => "a path or an address",
             LeftOut::Limit => "a budget, a timeout or a deadline",
-            LeftOut::Evaluation => "the size of the evaluation itself",
+            LeftOut::Evaluation => "the size of the evaluation itself, or of its data",
+            LeftOut::Drawn => {
+                "what is drawn at random, perhaps the data that it is measured on: give it a name or a hint"
+            }
             LeftOut::Test => "part of a test or of an assertion",
             LeftOut::Printed => "only printed or logged",
             LeftOut::Shape => "an index, an axis, a shape or part of a type",
@@ -57,6 +64,7 @@ impl fmt::Display for LeftOut {
             LeftOut::Table => "one of a long list",
             LeftOut::BitPattern => "a pattern of bits",
             LeftOut::TooLarge => "past 2^53, where not every whole number can be told from the next",
+            LeftOut::OutOfReach => "too near 1, too large or too small for a range to be guessed: give it a hint",
             LeftOut::Notation => "written in a way that cannot be written back",
             LeftOut::Expression => "inside of an expression: give it a name",
             LeftOut::Nameless => "too deep inside, or its name is too long",
@@ -76,6 +84,7 @@ impl LeftOut {
             LeftOut::Address => "address",
             LeftOut::Limit => "limit",
             LeftOut::Evaluation => "evaluation",
+            LeftOut::Drawn => "drawn",
             LeftOut::Test => "test",
             LeftOut::Printed => "printed",
             LeftOut::Shape => "shape",
@@ -86,6 +95,7 @@ impl LeftOut {
             LeftOut::Table => "table",
             LeftOut::BitPattern => "bit_pattern",
             LeftOut::TooLarge => "too_large",
+            LeftOut::OutOfReach => "out_of_reach",
             LeftOut::Notation => "notation",
             LeftOut::Expression => "expression",
             LeftOut::Nameless => "nameless",

@@ -7,7 +7,7 @@ const LABEL: &str = "version port date year month day id uuid pid";
 const ADDRESS: &str = "path paths dir directory folder file filename url uri host";
 const LIMIT: &str = "budget budgets timeout timeouts deadline deadlines sleep";
 const EVALUATION: &str = "eval evals evaluate evaluation val valid validate validation test tests testing trials runs \
-    repeats benchmark bench timer";
+    repeats benchmark bench timer holdout heldout unseen cv fold folds kfold splits";
 const OPERATION: &str = "verbose verbosity debug quiet silent logging inplace dry exist daemon parents";
 
 /// Fractions of something: never 1 or more.

@@ -50,6 +50,8 @@ struct Exponent {
 pub enum Unreadable {
     NotANumber,
     TooLarge,
+    /// A float that is infinite as soon as it is read.
+    OutOfReach,
 }
 
 impl Notation {
@@ -60,8 +62,10 @@ impl Notation {
         }
         let found = power(text).or_else(|| radix(text)).or_else(|| decimal(text));
         let (notation, value) = found.ok_or(Unreadable::NotANumber)?;
-        match value.is_finite() && (notation.is_float() || value.abs() <= LARGEST) {
-            true => Ok((notation, value)),
+        match notation.is_float() {
+            true if value.is_finite() => Ok((notation, value)),
+            false if value.abs() <= LARGEST => Ok((notation, value)),
+            true => Err(Unreadable::OutOfReach),
             false => Err(Unreadable::TooLarge),
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use overnight_engine::load::{self, Site};
 use overnight_engine::sandbox::resolve;
-use overnight_model::spec::AgentKind;
+use overnight_model::spec::{AgentKind, Member};
 
 use super::coding;
 use super::report::{Finding, Level};
@@ -34,12 +34,18 @@ enum Missing<'a> {
     File(&'a str),
 }
 
-pub(super) fn program(sequence: &mut Sequence, site: &Site) {
-    let command = match &sequence.spec.agent.kind {
+pub(super) fn programs(sequence: &mut Sequence, site: &Site) {
+    for member in sequence.spec.agent.members.clone() {
+        program(sequence, site, &member);
+    }
+}
+
+fn program(sequence: &mut Sequence, site: &Site, member: &Member) {
+    let command = match &member.kind {
         AgentKind::Tuner => return,
         AgentKind::Command(command) => command,
-        kind @ AgentKind::Coding(_) => {
-            if let Err(error) = coding::refuse_missing(kind) {
+        AgentKind::Coding(coding) => {
+            if let Err(error) = coding::refuse_missing_program(coding.preset) {
                 let next = error.hint.unwrap_or_default();
                 sequence.add(Finding::new("agent", Level::Fail, error.message).next(next));
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 use overnight_engine::load::Site;
 use overnight_engine::lock::Lock;
 use overnight_engine::rehearse::Subject;
-use overnight_model::spec::{AgentKind, Tier};
+use overnight_model::spec::Tier;
 
 use super::report::{Finding, Level};
 use super::study::{Sequence, Step};
@@ -104,8 +104,8 @@ pub(super) fn surface(sequence: &mut Sequence, subject: &Subject) {
     let names = if more > 0 { format!("{names} and {more} more") } else { names };
     sequence.report.surface.clone_from(&names);
     let trespasses = look::trespasses(spec, &subject.surface);
-    let is_tuner = spec.agent.kind == AgentKind::Tuner;
-    let tunable = if is_tuner { tunable::files(subject) } else { Vec::new() };
+    let is_tuner = !spec.agent.has_model();
+    let tunable = if spec.agent.has_tuner() { tunable::files(subject) } else { Vec::new() };
     let count = tunable::count(&tunable);
     sequence.report.has_nothing_to_tune = is_tuner && count.is_none();
     let has = count.map(|count| format!(" has {count} to tune")).unwrap_or_default();

@@ -6,7 +6,6 @@ use overnight_engine::ledger::Reader;
 use overnight_engine::load::locate;
 use overnight_engine::rehearse::Subject;
 use overnight_engine::{plans, tune};
-use overnight_model::spec::AgentKind;
 use overnight_model::{ExperimentId, State};
 
 use crate::args::{Check, Place};
@@ -36,7 +35,7 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
     let question = Question { experiment: next(&state), champion: &champion, tuning, recent };
     let mut brief = Memory::default().brief(source, question)?;
     brief.set_program(read_program(&site.dir.join(&spec.program)).as_deref());
-    if spec.agent.kind == AgentKind::Tuner && !args.json {
+    if !spec.agent.has_model() && !args.json {
         ui::say("note: the tuner reads the ledger and needs no brief; this is what another agent would be told");
     }
     match args.json {

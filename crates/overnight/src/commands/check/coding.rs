@@ -7,7 +7,7 @@ use overnight_engine::process::Keeper;
 use overnight_engine::rehearse::{Bench, Dry, Subject};
 use overnight_model::event::AttemptFailure;
 use overnight_model::proposal::{Contents, one_line};
-use overnight_model::spec::{AgentKind, Coding, Preset};
+use overnight_model::spec::{AgentKind, AgentSpec, Coding, Member, Preset};
 use serde_json::{Value, json};
 
 use crate::args::{Check, Place};
@@ -28,9 +28,17 @@ pub(super) fn check(place: &Place, args: &Check, name: &str) -> Outcome<Exit> {
 }
 
 /// Refuses what cannot be started, before anything is spent on it.
-pub(crate) fn refuse_missing(kind: &AgentKind) -> Outcome<()> {
-    let AgentKind::Coding(Coding { preset, .. }) = kind else { return Ok(()) };
-    match preset::find(*preset, &load::allowed_environment()) {
+pub(crate) fn refuse_missing(spec: &AgentSpec) -> Outcome<()> {
+    for member in &spec.members {
+        if let AgentKind::Coding(Coding { preset, .. }) = &member.kind {
+            refuse_missing_program(*preset)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn refuse_missing_program(preset: Preset) -> Outcome<()> {
+    match preset::find(preset, &load::allowed_environment()) {
         Some(_) => Ok(()),
         None => {
             let what =
@@ -52,10 +60,12 @@ fn list(place: &Place, args: &Check, keeper: &Keeper) -> Outcome<Exit> {
     };
     let mut rows = Vec::new();
     for preset in Preset::ALL {
-        let chosen = spec.as_ref().and_then(|spec| match &spec.agent.kind {
+        let members = spec.iter().flat_map(|spec| &spec.agent.members);
+        let mut chosen = members.filter_map(|member| match &member.kind {
             AgentKind::Coding(coding) if coding.preset == preset => Some(coding.clone()),
             _ => None,
         });
+        let chosen = chosen.next();
         let coding = chosen.clone().unwrap_or(Coding::new(preset));
         let found = preset::find(preset, &environment);
         let version = found.as_ref().and_then(|found| preset::version(keeper, found, &environment, scratch.path()));
@@ -119,15 +129,22 @@ fn propose(place: &Place, args: &Check, name: &str, keeper: Keeper) -> Outcome<E
     let interrupt = Interrupt::watch(keeper.ender())?;
     let mut subject = Subject::worktree(&site)?;
     let spec = &mut subject.spec;
-    if spec.agent.kind.name() != name {
-        let Some(preset) = Preset::from_name(name) else {
+    let member = match (spec.agent.member(name), Preset::from_name(name)) {
+        (Some(member), _) => member.clone(),
+        // Any other is tried with what the study has for its agents.
+        (None, Some(preset)) => {
+            let kind = AgentKind::Coding(Coding::new(preset));
+            Member { name: name.to_owned(), kind, weight: None, ..spec.agent.members[0].clone() }
+        }
+        (None, None) => {
             let known: Vec<_> = Preset::ALL.into_iter().map(Preset::name).collect();
             let error = CliError::usage(format!("there is no agent `{}` to try", name.escape_debug()));
             return Err(error.hint(format!("one of {}, or the `command` of the triplet", known.join(", "))));
-        };
-        spec.agent.kind = AgentKind::Coding(Coding::new(preset));
-    }
-    refuse_missing(&spec.agent.kind)?;
+        }
+    };
+    // What is mounted for an agent is mounted for those of the study.
+    spec.agent.members = vec![member.clone()];
+    refuse_missing(&spec.agent)?;
     let min = spec.sandbox.min;
     let found = subject.find(&keeper, args.sandbox);
     if found.tier < min && args.sandbox != Some(found.tier) {
@@ -142,7 +159,7 @@ fn propose(place: &Place, args: &Check, name: &str, keeper: Keeper) -> Outcome<E
     let mut bench = Bench::open(subject, keeper, &found, &say).map_err(|error| failed(&error))?;
     interrupt.kills(bench.stopper());
     live.now(&format!("{name} is thinking"));
-    let answered = bench.propose(&before);
+    let answered = bench.propose(&member, &before);
     live.end();
     let (dry, output) = answered.map_err(|error| match interrupt.is_asked() {
         true => CliError::new(Exit::Interrupted, "stopped"),

@@ -2,7 +2,7 @@
 
 use overnight_model::forecast::{Forecast, Prospect};
 use overnight_model::judge::Noise;
-use overnight_model::spec::{AgentKind, Assurance, Tier};
+use overnight_model::spec::{Assurance, Tier};
 use overnight_model::study::SeedUse;
 use overnight_model::{Millis, Score};
 
@@ -55,10 +55,8 @@ fn described(sequence: &Sequence, measured: &Measured, wall: Millis, forecast: &
             format!("smallest sure gain {}{share}, in {time} of machine time", rough(sure.gain))
         }
     };
-    let agent = match spec.agent.kind {
-        AgentKind::Tuner => "",
-        AgentKind::Command(_) | AgentKind::Coding(_) => ", an agent that keeps up",
-    };
+    // Where the tuner is one of them, it has the slot whenever the others do not keep up.
+    let agent = if spec.agent.has_tuner() { "" } else { ", an agent that keeps up" };
     let what = format!(
         "{wall} = {} trials: about {} experiments ({}); {gain}; assumes {} a trial{slots}, one idea in ten better{agent}",
         count(trials),

@@ -125,13 +125,11 @@ mod tests {
             holdout: None,
             guards: Vec::new(),
             judge: Default::default(),
-            agent: overnight_model::spec::AgentSpec {
-                kind: overnight_model::spec::AgentKind::Tuner,
-                timeout: Millis::seconds(1),
-                network: Default::default(),
-                ahead: 0,
-                brief_tokens: overnight_model::spec::AgentSpec::BRIEF_TOKENS,
-            },
+            agent: overnight_model::spec::AgentSpec::one(
+                overnight_model::spec::AgentKind::Tuner,
+                Millis::seconds(1),
+                Default::default(),
+            ),
             sandbox: Default::default(),
             slots: 1,
             limits: Default::default(),

@@ -10,7 +10,7 @@ use overnight_engine::rehearse::{Bench, RehearseError, Rehearsed, Subject};
 use overnight_engine::sandbox::{Found, SetUpError};
 use overnight_model::event::SegmentFacts;
 use overnight_model::proposal::Contents;
-use overnight_model::spec::{AgentKind, Check as GuardCheck, Spec, Tier};
+use overnight_model::spec::{Check as GuardCheck, Spec, Tier};
 use overnight_model::{Millis, Seed};
 
 use super::report::{Finding, Level, Report, TrialRow};
@@ -75,7 +75,7 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
         ..Report::default()
     };
     let state = Reader::find(&site.state())?.map(|reader| reader.state()).transpose()?.unwrap_or_default();
-    let is_models = spec.agent.kind != AgentKind::Tuner || state.is_model_written();
+    let is_models = spec.agent.has_model() || state.is_model_written();
     // Nothing is compared with a segment that was never measured: `run` goes on from the tree as it is there.
     let begun = if state.begun() { state.segment } else { None };
     let found = subject.find(&keeper, args.sandbox);
@@ -129,7 +129,7 @@ impl Sequence {
         before::tree(self, site, &subject);
         before::machine(self)?;
         before::surface(self, &subject);
-        agent::program(self, site);
+        agent::programs(self, site);
         self.go_on()?;
         self.screen.live.now("laying out the sandbox");
         let say = |text: &str| self.screen.live.now(&ui::printable(text));
@@ -238,9 +238,9 @@ fn head(spec: &Spec, args: &Check) -> String {
     let about = whole_minutes(Millis(budget.0 * slow));
     let most = whole_minutes(Millis(kill(spec).0 * slow));
     format!(
-        "{} ({}) · budget {budget} · agent {} · {count}: {about} by the budget, at most {most}",
+        "{} ({}) · budget {budget} · {} · {count}: {about} by the budget, at most {most}",
         metric.name,
         term::arrow(metric.goal),
-        spec.agent.kind.name(),
+        spec.agent.titled(),
     )
 }

@@ -140,7 +140,7 @@ budget  = "10 minutes"
 const TRAIN: &str = r#""""Fits a cubic to points by gradient descent, and prints its error on points it has not seen."""
 import random
 
-RATE = 0.8
+RATE = 0.3
 MOMENTUM = 0.7
 DECAY = 0.01
 STEPS = 40
