@@ -122,6 +122,20 @@ pub enum What {
         loss: Loss,
     },
     Judged(Judged),
+    /// It crashed at once: whoever made it was asked to repair it.
+    RepairAsked {
+        experiment: ExperimentId,
+        agent: String,
+    },
+    /// It was repaired, and is measured as it is now.
+    Repaired(Proposed),
+    /// It was not: the crash stands.
+    NotRepaired {
+        experiment: ExperimentId,
+        failure: AttemptFailure,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Output>,
+    },
     /// The champion had moved: the proposal was put on the new one, and is measured there.
     Restacked(Proposed),
     /// It could not be: both change the same lines, or the change is already there.
@@ -165,6 +179,9 @@ impl What {
             | What::AttemptFailed { experiment, .. }
             | What::Proposed(Proposed { experiment, .. })
             | What::Restacked(Proposed { experiment, .. })
+            | What::RepairAsked { experiment, .. }
+            | What::Repaired(Proposed { experiment, .. })
+            | What::NotRepaired { experiment, .. }
             | What::NotRestacked { experiment }
             | What::Retracted(Retracted { experiment, .. })
             | What::TrialStarted { experiment, .. }
@@ -191,16 +208,25 @@ impl What {
         }
     }
 
+    /// What an experiment became: as it was proposed, repaired or put on another champion.
+    pub fn made(&self) -> Option<&Proposed> {
+        match self {
+            What::Proposed(proposed) | What::Restacked(proposed) | What::Repaired(proposed) => Some(proposed),
+            _ => None,
+        }
+    }
+
     /// Every blob it names.
     pub fn blobs(&self) -> Vec<&BlobId> {
         match self {
             What::SegmentOpened(facts) => facts.contents.iter().map(|file| &file.blob).collect(),
-            What::Proposed(proposed) | What::Restacked(proposed) => {
+            What::Proposed(proposed) | What::Restacked(proposed) | What::Repaired(proposed) => {
                 let mut blobs: Vec<_> = proposed.surface.iter().map(|file| &file.blob).collect();
                 blobs.extend(output_blob(&proposed.output));
                 blobs
             }
             What::AttemptFailed { output: found, .. }
+            | What::NotRepaired { output: found, .. }
             | What::GuardFinished { output: found, .. }
             | What::SmokeFinished { output: found, .. } => output_blob(found),
             What::TrialFinished { measurement, .. } => {

@@ -143,7 +143,9 @@ impl Rule for Ours {
                     let proposed = self.proposal(experiment, parent.expect("a champion"), again.surface);
                     self.happen(What::Proposed(proposed));
                 }
-                Step::RunGuard { .. } | Step::Smoke { .. } => unreachable!("the study has no guards"),
+                Step::RunGuard { .. } | Step::Smoke { .. } | Step::Repair { .. } => {
+                    unreachable!("the study has no guards")
+                }
                 Step::Stop(_) => return Some(Move::Stop),
             }
         }

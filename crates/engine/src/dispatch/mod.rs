@@ -5,6 +5,7 @@ mod letter;
 mod machine;
 mod message;
 mod offer;
+mod repair;
 mod restack;
 mod tune;
 
@@ -279,6 +280,7 @@ impl<M: Machine> Dispatch<M> {
                 let contents = self.contents_of(on.unwrap_or(experiment))?;
                 self.machine.act(Action::Smoke { experiment, command, contents })?;
             }
+            Step::Repair { experiment, agent } => self.ask_repair(experiment, &agent)?,
             Step::AdvanceBranch { experiment } => return self.advance(experiment).map(Some),
             Step::Restack { experiment } => return self.restack(experiment).map(Some),
             // The branch follows in its own step, once this is durable.
@@ -324,12 +326,18 @@ impl<M: Machine> Dispatch<M> {
                 // An agent that was asked is known by what it was asked for.
                 let from = String::new();
                 let answer = Answer { experiment, from, contents, description, edits, took, output };
+                if self.is_proposed(experiment) {
+                    return self.learn_repair(draft, now, answer);
+                }
                 return self.learn_proposal(draft, now, answer);
             }
             Arrival::Offered { experiment, agent, contents, description } => {
                 let (edits, took, output) = (Vec::new(), Millis(0), None);
                 let answer = Answer { experiment, from: agent, contents, description, edits, took, output };
                 return self.learn_proposal(draft, now, answer);
+            }
+            Arrival::AttemptFailed { experiment, failure, output } if self.is_proposed(experiment) => {
+                What::NotRepaired { experiment, failure, output: draft.keep(output) }
             }
             Arrival::AttemptFailed { experiment, failure, output } => {
                 What::AttemptFailed { experiment, failure, output: draft.keep(output) }

@@ -21,6 +21,7 @@ use std::fmt;
 /// - 1.5: a failed attempt may say what kind of `trouble` it was, a run which version of its `agent` it had. `said` and
 ///   `taken_back`: a person's words to the agents.
 /// - 1.6: `evaluate` may hold `smoke`; `smoke_started`, `smoke_finished` and `smoke_lost`, with the reason `smoke`.
+///   `repair_asked`, `repaired` and `not_repaired`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,

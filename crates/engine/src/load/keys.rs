@@ -81,8 +81,8 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
             ("ahead", Works),
             ("brief_tokens", Works),
             ("weights", Works),
-            ("repairs", Later("leave it out")),
-            ("context", Later("name the files in the program: agents can read the whole tree")),
+            ("repairs", Works),
+            ("context", Works),
         ],
     ),
     (

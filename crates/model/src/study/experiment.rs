@@ -42,6 +42,12 @@ pub struct Experiment {
     /// The agent is at work on it right now.
     pub asked: bool,
     pub failure: Option<AttemptFailure>,
+    /// An agent was asked for it: it did not come of itself.
+    pub was_asked: bool,
+    /// How often it was repaired.
+    pub repairs: u32,
+    /// Nobody could repair it.
+    pub is_beyond_repair: bool,
     pub trials: Vec<Trial>,
     /// From which trial on its surface is the one it has now: it may have been put on another champion.
     pub fresh_from: usize,
@@ -102,6 +108,9 @@ impl Experiment {
             started_at: at,
             asked: false,
             failure: None,
+            was_asked: false,
+            repairs: 0,
+            is_beyond_repair: false,
             trials: Vec::new(),
             fresh_from: 0,
             aided: 0,
@@ -127,6 +136,11 @@ impl Experiment {
     /// Whether its agent was stopped and has to be asked again.
     pub(super) fn is_unasked(&self) -> bool {
         !self.asked && self.content.is_none() && self.failure.is_none()
+    }
+
+    /// Whether its agent is at work on what it has proposed already.
+    pub(super) fn is_in_repair(&self) -> bool {
+        self.asked && self.content.is_some()
     }
 
     /// The trials of the surface it has now.

@@ -9,6 +9,7 @@ mod guards;
 mod judging;
 mod moves;
 mod need;
+mod repair;
 mod review;
 mod row;
 mod ruling;

@@ -34,6 +34,11 @@ pub(super) enum Need {
     Smoke {
         on: Option<ExperimentId>,
     },
+    /// Whoever made it is to repair it; else this is its verdict.
+    Repair {
+        agent: String,
+        judged: Judged,
+    },
     Verdict(Judged),
 }
 
@@ -75,8 +80,10 @@ impl Study {
             if self.state.carried() != Some(experiment.id) && !self.is_current(experiment) {
                 return Need::Restack;
             }
-            if let Some(need) = self.smoke_need(experiment) {
-                return need;
+            match self.smoke_need(experiment) {
+                Some(Need::Verdict(judged)) => return self.repair_or(experiment, judged),
+                Some(need) => return need,
+                None => {}
             }
         }
         if let Some(need) = self.guard_need(experiment, When::First) {
@@ -87,7 +94,7 @@ impl Study {
         for trial in experiment.fresh() {
             if let Some((found, reason)) = self.broken(&trial.measurement) {
                 if forgiven == 0 {
-                    return verdict(found, reason);
+                    return self.repair_or(experiment, judged(experiment, found, reason, None));
                 }
                 forgiven -= 1;
             }

@@ -147,7 +147,7 @@ impl State {
                 let segment = self.segment_number();
                 let new = || Experiment::new(*experiment, segment, agent, at);
                 let entry = self.open.entry(*experiment).or_insert_with(new);
-                entry.asked = true;
+                (entry.asked, entry.was_asked) = (true, true);
                 entry.agent = agent.clone();
                 entry.parent = Some(parent.clone());
                 self.saw(*experiment);
@@ -254,6 +254,15 @@ impl State {
                 if self.aside {
                     return;
                 }
+            }
+            What::RepairAsked { experiment, .. } => self.with_open(*experiment, |open| open.asked = true),
+            What::Repaired(proposed) => {
+                self.answered(None, at);
+                self.repair(proposed);
+            }
+            What::NotRepaired { experiment, failure, .. } => {
+                self.answered(Some(failure), at);
+                self.with_open(*experiment, |open| (open.asked, open.is_beyond_repair) = (false, true));
             }
             What::Restacked(proposed) => self.restack(proposed),
             What::NotRestacked { experiment } => self.with_open(*experiment, |open| open.clashes = true),

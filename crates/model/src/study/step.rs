@@ -40,6 +40,11 @@ pub enum Step {
         /// The champion, where it is tried on that; else it runs on the experiment itself.
         on: Option<ExperimentId>,
     },
+    /// Ask whoever made it to repair what crashed at once.
+    Repair {
+        experiment: ExperimentId,
+        agent: String,
+    },
     Judge(crate::event::Judged),
     /// Put the proposal on the champion that there is now.
     Restack {
@@ -68,6 +73,7 @@ impl Step {
                 What::GuardStarted { experiment, guard, slot, on, command }
             }
             Step::Smoke { experiment, command, on } => What::SmokeStarted { experiment, on, command },
+            Step::Repair { experiment, agent } => What::RepairAsked { experiment, agent },
             Step::Judge(judged) => What::Judged(judged),
             Step::Retract(retracted) => What::Retracted(retracted),
             Step::Stop(reason) => What::RunStopped { reason },
@@ -164,6 +170,9 @@ impl Study {
         if self.is_in_doubt() {
             return self.check(slot?);
         }
+        if let Some(step) = self.next_repair(asks) {
+            return Some(step);
+        }
         if let Some(step) = self.next_smoke(begins) {
             return Some(step);
         }
@@ -180,7 +189,7 @@ impl Study {
                 Some(Step::RunGuard { experiment: experiment.id, guard, command, on, slot })
             }
             Need::Restack => Some(Step::Restack { experiment: experiment.id }),
-            Need::Smoke { .. } | Need::Agent | Need::Patience | Need::Verdict(_) => None,
+            Need::Smoke { .. } | Need::Repair { .. } | Need::Agent | Need::Patience | Need::Verdict(_) => None,
         };
         if !self.state.calibrated() {
             let open = |id: ExperimentId| self.in_scope().find(|open| open.id == id).and_then(evaluate);
@@ -188,7 +197,7 @@ impl Study {
             return open(self.state.baseline()).or_else(|| self.more_calibration(slot)).or_else(carried);
         }
         // An earlier run may have left more open than this one is to bring to a verdict.
-        let in_flight = self.candidates().filter(|open| open.in_flight > 0).count() as u64;
+        let in_flight = self.candidates().filter(|open| open.in_flight > 0 || open.is_in_repair()).count() as u64;
         let may_count = self.left().is_none_or(|left| in_flight < left);
         let open = || self.candidates().filter(|_| may_count);
         // What is nearest to its verdict first: a slot that confirms ends an experiment. Then the level that all
@@ -225,7 +234,8 @@ impl Study {
     /// Baseline trials side by side, where there are slots for them.
     fn more_calibration(&self, slot: Slot) -> Option<Step> {
         let baseline = self.state.find(self.state.baseline())?;
-        self.calibration_due(baseline).then(|| self.trial(baseline.id, Purpose::Baseline, slot))
+        let may_run = self.smoke_need(baseline).is_none();
+        (may_run && self.calibration_due(baseline)).then(|| self.trial(baseline.id, Purpose::Baseline, slot))
     }
 
     /// The champion once more: if it breaks too, something happened to the machine or the data.

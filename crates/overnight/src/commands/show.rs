@@ -15,6 +15,7 @@ mod guards;
 mod judged;
 mod literals;
 mod origin;
+mod repairs;
 mod smokes;
 
 use self::judged::Case;
@@ -56,6 +57,7 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
     let mut lines = head(&row, metric);
     lines.extend(case.lines());
+    lines.extend(repairs::lines(&events));
     lines.extend(smokes::lines(&events));
     lines.extend(trial_lines(&events));
     lines.extend(case.trial_lines());
@@ -193,6 +195,9 @@ fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
             | What::AttemptFailed { output: Some(output), .. } => {
                 found.push(("the agent".to_owned(), output));
             }
+            What::Repaired(Proposed { output: Some(output), .. }) | What::NotRepaired { output: Some(output), .. } => {
+                found.push(("the agent's repair".to_owned(), output));
+            }
             What::GuardFinished { .. } => {
                 let run = guards.next();
                 found.extend(run.and_then(|run| Some((run.name(), run.output?))));
@@ -256,6 +261,7 @@ fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &s
         fields.insert("guards".to_owned(), json!(guards));
         let smokes: Vec<_> = smokes::runs(events).iter().map(smokes::Run::json).collect();
         fields.insert("smokes".to_owned(), json!(smokes));
+        fields.insert("repairs".to_owned(), json!(repairs::json(events)));
         fields.insert("diff".to_owned(), json!(diff));
         fields.extend(case.json().into_iter().map(|(name, value)| (name.to_owned(), value)));
     }

@@ -199,8 +199,12 @@ impl Machine for Simulated {
             }),
         };
         match action {
-            Action::Ask { experiment, contents, .. } => {
-                let arrival = match (loss, people::propose(&setup, experiment, &contents, &world.past)) {
+            Action::Ask { experiment, contents, brief, .. } => {
+                let answer = match brief.repair {
+                    None => people::propose(&setup, experiment, &contents, &world.past),
+                    Some(_) => people::repair(&setup, experiment, &contents, &world.past),
+                };
+                let arrival = match (loss, answer) {
                     (Some(_), _) => Arrival::AttemptLost { experiment },
                     (None, Answer::Failed(failure)) => Arrival::AttemptFailed { experiment, failure, output: None },
                     (None, Answer::Proposal { contents, description }) => {

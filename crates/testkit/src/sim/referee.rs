@@ -5,6 +5,7 @@
 
 mod life;
 mod merge;
+mod repair;
 mod ruling;
 mod seen;
 mod smoke;
@@ -20,7 +21,7 @@ use overnight_engine::ledger::ChainHash;
 use overnight_model::event::{Loss, Proposed, Purpose, Reviewed, RunFacts, Said, Scope, StopReason};
 use overnight_model::proposal::{Contents, content_id};
 use overnight_model::study::Summary;
-use overnight_model::{ContentId, Event, ExperimentId, Reason, Score, Slot, TrialId, Verdict, What};
+use overnight_model::{ContentId, Ending, Event, ExperimentId, Reason, Score, Slot, TrialId, Verdict, What};
 
 use super::setup::Setup;
 
@@ -357,6 +358,9 @@ impl Referee {
                 life.becomes(&proposed.commit.0);
                 life.parent = Some(proposed.parent.0.clone());
             }
+            What::RepairAsked { experiment, .. } => self.ask_repair(setup, *experiment),
+            What::Repaired(proposed) => self.repair(proposed),
+            What::NotRepaired { experiment, .. } => self.give_up_repair(*experiment),
             What::Restacked(proposed) => self.restack(proposed),
             What::NotRestacked { experiment } => self.clash(*experiment),
             What::TrialStarted { trial, experiment, purpose, slot, aid, .. } => {
@@ -379,7 +383,9 @@ impl Referee {
                 } else if self.champion == Some(*experiment) && number.is_none() {
                     (self.doubt.left_broken, self.doubt.checked) = (true, None);
                 }
+                let early = measurement.ending == Ending::Exited { code: 1 } && measurement.usage.wall.0 <= 3000;
                 let life = self.life(*experiment);
+                life.crashed_at_once = early || (life.crashed_at_once && purpose == Purpose::Check);
                 life.trials.push((purpose, score));
                 life.gave_a_number |= number.is_some();
                 life.faults = 0;

@@ -111,8 +111,6 @@ budget = "5m"
 answer = "python3 serve.py"
 [cases]
 file = "cases.jsonl"
-[agent]
-repairs = 1
 [limits]
 cost_usd = 5
 "#,
@@ -131,17 +129,10 @@ error: `[cases]` is not yet supported
    |  ^^^^^
    = hint: let `evaluate.run` go through all cases and print their mean
 
-error: `agent.repairs` is not yet supported
+error: `limits.cost_usd` is not yet supported
    --> overnight.toml:10:1
     |
- 10 | repairs = 1
-    | ^^^^^^^
-    = hint: leave it out
-
-error: `limits.cost_usd` is not yet supported
-   --> overnight.toml:12:1
-    |
- 12 | cost_usd = 5
+ 10 | cost_usd = 5
     | ^^^^^^^^
     = hint: limit `wall` or `experiments` instead
 "#,

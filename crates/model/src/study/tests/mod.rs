@@ -9,6 +9,7 @@ mod judge;
 mod limits;
 mod offers;
 mod rebase;
+mod repair;
 mod review;
 mod rules;
 mod smoke;

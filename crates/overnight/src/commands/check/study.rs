@@ -130,6 +130,7 @@ impl Sequence {
         before::machine(self)?;
         before::surface(self, &subject);
         agent::programs(self, site);
+        agent::context(self, site, subject.user.workdir());
         self.go_on()?;
         self.screen.live.now("laying out the sandbox");
         let say = |text: &str| self.screen.live.now(&ui::printable(text));

@@ -154,6 +154,7 @@ impl Referee {
                 });
                 assert!(twin.is_none(), "{experiment} is kept, and is what {:?} was", twin.map(|(id, _)| id));
                 self.seen.restacked_and_kept += u32::from(life.restacks > 0);
+                self.seen.repaired_and_kept += u32::from(life.repairs > 0);
                 let beside = self.running.values().any(|(owner, _, purpose)| {
                     matches!(purpose, Purpose::Screen | Purpose::Confirm) && owner != experiment
                 });
