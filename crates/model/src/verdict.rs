@@ -281,7 +281,7 @@ impl fmt::Display for Reason {
             }
             Reason::Better { gain, bound, trials } => {
                 let (gain, bound) = (n(gain), n(bound));
-                write!(f, "better by {gain}, beyond the noise of {bound}, confirmed in {trials} trials")
+                write!(f, "better by {gain}, beyond the noise of {bound}, confirmed in {}", times(*trials))
             }
             Reason::NotBetter { gain } if *gain == 0.0 => write!(f, "equal to the champion"),
             Reason::NotBetter { gain } => write!(f, "worse by {}", n(&gain.abs())),
@@ -391,7 +391,8 @@ pub fn rough(value: f64) -> String {
     short_number((value / unit).round() * unit)
 }
 
-fn times(trials: u32) -> String {
+/// `1 trial`, `2 trials`.
+pub fn times(trials: u32) -> String {
     if trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") }
 }
 

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use overnight_model::event::{AttemptFailure, Proposed, StopReason};
 use overnight_model::measure::Output;
-use overnight_model::proposal::{self, Contents, one_line};
+use overnight_model::proposal::{self, Contents, hypothesis};
 use overnight_model::study::Row;
 use overnight_model::{BlobId, CommitId, Event, ExperimentId, Millis, State, Step, Study, Timestamp, What, tuner};
 
@@ -397,7 +397,7 @@ impl<M: Machine> Dispatch<M> {
             self.note(draft, now, What::AttemptFailed { experiment, failure, output });
             return Ok(());
         }
-        let description = match one_line(&description) {
+        let description = match hypothesis(&description) {
             empty if empty.is_empty() => "(no description)".to_owned(),
             line => line,
         };

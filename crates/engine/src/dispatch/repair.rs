@@ -1,7 +1,7 @@
 //! What crashed at once, sent back to whoever made it.
 
 use overnight_model::event::{AttemptFailure, Proposed, What};
-use overnight_model::proposal::{self, Contents, one_line};
+use overnight_model::proposal::{self, Contents, DESCRIPTION_LIMIT, hypothesis, one_line};
 use overnight_model::{ExperimentId, Timestamp};
 
 use super::{Action, Answer, Dispatch, Draft, Fault, Machine, Made};
@@ -39,7 +39,8 @@ impl<M: Machine> Dispatch<M> {
             self.note(draft, now, What::NotRepaired { experiment, failure, output });
             return Ok(());
         }
-        let description = match one_line(&description) {
+        let before = shortened(&before);
+        let description = match hypothesis(&description) {
             nothing if nothing.is_empty() => format!("{before} (repaired)"),
             line => format!("{before} (repaired: {line})"),
         };
@@ -69,5 +70,13 @@ impl<M: Machine> Dispatch<M> {
         let by_form = || source::forms(contents, Some(original)).and_then(|form| state.tried_form(&form.id));
         let other = state.tried(&contents.id()).or_else(by_form).filter(|other| *other != experiment);
         Ok(other.map(|other| AttemptFailure::error(format!("what it made of it is what experiment {other} was"))))
+    }
+}
+
+/// Leaves room for what was mended in what is kept of a hypothesis.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(DESCRIPTION_LIMIT / 2) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }

@@ -6,6 +6,7 @@ use super::untrusted::{WARNING, fenced, line, visible};
 use super::{Brief, ContextFile, Standing};
 use crate::proposal::DESCRIPTION_LIMIT;
 use crate::units::{Goal, short_number};
+use crate::verdict::times;
 
 /// A reason may quote an output.
 const REASON_LIMIT: usize = 400;
@@ -196,7 +197,8 @@ fn failures(brief: &Brief, plan: &Plan) -> String {
 fn near_misses(brief: &Brief, plan: &Plan) -> String {
     let entry = |near: &NearMiss| {
         let known = gain(near.gain, near.gain_low, near.gain_high);
-        format!("#{}{known}, {} trials: {}\n", near.experiment, near.trials, line(&near.description, DESCRIPTION_LIMIT))
+        let (trials, description) = (times(near.trials), line(&near.description, DESCRIPTION_LIMIT));
+        format!("#{}{known}, {trials}: {description}\n", near.experiment)
     };
     let listed: String = brief.near_misses[plan.near_misses..].iter().map(entry).collect();
     section(

@@ -383,7 +383,8 @@ impl Referee {
                 } else if self.champion == Some(*experiment) && number.is_none() {
                     (self.doubt.left_broken, self.doubt.checked) = (true, None);
                 }
-                let early = measurement.ending == Ending::Exited { code: 1 } && measurement.usage.wall.0 <= 3000;
+                let crashed = matches!(measurement.ending, Ending::Signaled { .. } | Ending::Exited { code: 1.. });
+                let early = crashed && measurement.usage.wall.0 <= 3000;
                 let life = self.life(*experiment);
                 life.crashed_at_once = early || (life.crashed_at_once && purpose == Purpose::Check);
                 life.trials.push((purpose, score));
