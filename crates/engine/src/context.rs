@@ -60,7 +60,7 @@ pub fn find(spec: &Spec, checkout: &Path, triplet_dir: &Path) -> Context {
             context.unmatched.push(pattern.clone());
         }
         for inner in found {
-            let path = rules.from_top(&inner);
+            let path = rules.below_top(&inner);
             if context.files.iter().any(|known| known.path == path) || rules.is_surface(&path) {
                 continue;
             }
@@ -99,7 +99,7 @@ impl Rules<'_> {
         }
     }
 
-    fn from_top(&self, inner: &str) -> String {
+    fn below_top(&self, inner: &str) -> String {
         match self.spec.evaluate.folder.as_str() {
             "" => inner.to_owned(),
             folder => format!("{folder}/{inner}"),
