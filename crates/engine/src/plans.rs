@@ -124,8 +124,5 @@ pub fn contents(reader: &Reader, surface: &[SurfaceBlob]) -> Result<Contents, Fa
 }
 
 fn find_proposed(events: &[StoredEvent]) -> Option<&Proposed> {
-    events.iter().rev().find_map(|stored| match &stored.event.what {
-        What::Proposed(proposed) | What::Restacked(proposed) => Some(proposed),
-        _ => None,
-    })
+    events.iter().rev().find_map(|stored| stored.event.what.made())
 }

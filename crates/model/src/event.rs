@@ -105,7 +105,40 @@ pub enum What {
         guard: u32,
         loss: Loss,
     },
+    /// A quick look whether it can run at all, outside of any slot.
+    SmokeStarted {
+        experiment: ExperimentId,
+        /// The champion that it is tried on; none where it runs on the experiment itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<ExperimentId>,
+        command: String,
+    },
+    SmokeFinished {
+        experiment: ExperimentId,
+        ending: Ending,
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Output>,
+    },
+    SmokeLost {
+        experiment: ExperimentId,
+        loss: Loss,
+    },
     Judged(Judged),
+    /// It crashed at once: whoever made it was asked to repair it.
+    RepairAsked {
+        experiment: ExperimentId,
+        agent: String,
+    },
+    /// It was repaired, and is measured as it is now.
+    Repaired(Proposed),
+    /// It was not: the crash stands.
+    NotRepaired {
+        experiment: ExperimentId,
+        failure: AttemptFailure,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Output>,
+    },
     /// The champion had moved: the proposal was put on the new one, and is measured there.
     Restacked(Proposed),
     /// It could not be: both change the same lines, or the change is already there.
@@ -168,6 +201,9 @@ impl What {
             | What::AttemptFailed { experiment, .. }
             | What::Proposed(Proposed { experiment, .. })
             | What::Restacked(Proposed { experiment, .. })
+            | What::RepairAsked { experiment, .. }
+            | What::Repaired(Proposed { experiment, .. })
+            | What::NotRepaired { experiment, .. }
             | What::NotRestacked { experiment }
             | What::Retracted(Retracted { experiment, .. })
             | What::TrialStarted { experiment, .. }
@@ -176,6 +212,9 @@ impl What {
             | What::GuardStarted { experiment, .. }
             | What::GuardFinished { experiment, .. }
             | What::GuardLost { experiment, .. }
+            | What::SmokeStarted { experiment, .. }
+            | What::SmokeFinished { experiment, .. }
+            | What::SmokeLost { experiment, .. }
             | What::Judged(Judged { experiment, .. })
             | What::Reviewed(Reviewed { experiment, .. })
             | What::BranchAdvanced { experiment, .. } => Some(*experiment),
@@ -196,16 +235,27 @@ impl What {
         }
     }
 
+    /// What an experiment became: as it was proposed, repaired or put on another champion.
+    pub fn made(&self) -> Option<&Proposed> {
+        match self {
+            What::Proposed(proposed) | What::Restacked(proposed) | What::Repaired(proposed) => Some(proposed),
+            _ => None,
+        }
+    }
+
     /// Every blob it names.
     pub fn blobs(&self) -> Vec<&BlobId> {
         match self {
             What::SegmentOpened(facts) => facts.contents.iter().map(|file| &file.blob).collect(),
-            What::Proposed(proposed) | What::Restacked(proposed) => {
+            What::Proposed(proposed) | What::Restacked(proposed) | What::Repaired(proposed) => {
                 let mut blobs: Vec<_> = proposed.surface.iter().map(|file| &file.blob).collect();
                 blobs.extend(output_blob(&proposed.output));
                 blobs
             }
-            What::AttemptFailed { output: found, .. } | What::GuardFinished { output: found, .. } => output_blob(found),
+            What::AttemptFailed { output: found, .. }
+            | What::NotRepaired { output: found, .. }
+            | What::GuardFinished { output: found, .. }
+            | What::SmokeFinished { output: found, .. } => output_blob(found),
             What::TrialFinished { measurement, .. } => {
                 let mut blobs = output_blob(&measurement.output);
                 blobs.extend(measurement.scorer.iter().flat_map(|scorer| output_blob(&scorer.output)));

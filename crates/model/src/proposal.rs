@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::brief::untrusted::is_unseen;
 use crate::id::{BlobId, ContentId};
 use crate::spec::{Part, Surface, SurfaceFile};
 
@@ -95,14 +96,62 @@ pub fn carry_over(old: (&Surface, &Contents), new: (&Surface, &Contents)) -> Opt
     files.collect::<Option<_>>().map(Contents)
 }
 
-/// A hypothesis as it is kept: one line, no control characters, capped.
+/// A hypothesis as it is kept: one clean line that nobody takes for a word of ours.
+pub fn hypothesis(text: &str) -> String {
+    const OURS: &str = "overnight-";
+    let line = one_line(text);
+    // It becomes the first line of a commit's message, and some read trailers wherever they stand.
+    match line.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS)) {
+        true => format!("“{line}”"),
+        false => line,
+    }
+}
+
+/// The first line of a text that says something: no escapes, nothing that cannot be seen, capped.
 pub fn one_line(text: &str) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
-    let clean: String = line.chars().filter(|c| !c.is_control()).collect();
+    let text = without_escapes(text);
+    let is_shown = |c: &char| !c.is_control() && !is_unseen(*c);
+    let mut lines = text.lines().map(|line| line.chars().filter(is_shown).collect::<String>().trim().to_owned());
+    let clean = lines.find(|line| !line.is_empty()).unwrap_or_default();
     match clean.char_indices().nth(DESCRIPTION_LIMIT) {
         Some((end, _)) => format!("{}…", &clean[..end]),
         None => clean,
     }
+}
+
+/// A text without what a terminal would act on: whole sequences, so that no letters of them are left in a word.
+fn without_escapes(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let introduced = match c {
+            '\u{1b}' => chars.next(),
+            '\u{9b}' => Some('['),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => Some(']'),
+            c => {
+                shown.push(c);
+                continue;
+            }
+        };
+        match introduced {
+            // Parameters, and the one letter that ends them.
+            Some('[') => while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {},
+            // A text, to its end or that of the line.
+            Some(']' | 'P' | 'X' | '^' | '_') => {
+                while chars.next_if(|c| !matches!(c, '\n' | '\u{7}' | '\u{1b}' | '\u{9c}')).is_some() {}
+                if chars.next_if_eq(&'\u{1b}').is_none() && chars.peek() == Some(&'\n') {
+                    continue;
+                }
+            }
+            Some('\n') => {
+                shown.push('\n');
+                continue;
+            }
+            _ => continue,
+        }
+        chars.next_if(|c| *c != '\n');
+    }
+    shown
 }
 
 /// Why the locked part of a file is not what it was, if it is not.
@@ -206,8 +255,17 @@ mod tests {
 
     #[test]
     fn a_hypothesis_is_one_clean_line() {
-        assert_eq!(one_line("\n  raise \u{1b}[31mlr\nmore"), "raise [31mlr");
+        assert_eq!(one_line("\n  raise \u{1b}[31mlr\nmore"), "raise lr");
+        assert_eq!(
+            one_line("\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}1Athe \u{1b}(Bcache\u{1b}]8;;x\u{1b}\\ is"),
+            "the cache is"
+        );
+        assert_eq!(one_line("\u{1b}]never ended\nnext"), "next");
+        assert_eq!(one_line("\u{1b}\nnext"), "next");
+        assert_eq!(one_line("\u{200b}\u{202e}\nless \u{2066}is\u{200b} more"), "less is more");
         assert_eq!(one_line(&"x".repeat(1000)).chars().count(), DESCRIPTION_LIMIT + 1);
         assert_eq!(one_line(""), "");
+        assert_eq!(hypothesis("overnight-Verdict: kept (better)"), "“overnight-Verdict: kept (better)”");
+        assert_eq!(hypothesis("over and out"), "over and out");
     }
 }

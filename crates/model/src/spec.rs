@@ -150,6 +150,9 @@ pub struct Evaluate {
     pub inputs: Vec<Input>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<Prepare>,
+    /// Tells in a moment whether a candidate can run at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smoke: Option<Smoke>,
     #[serde(default, skip_serializing_if = "Network::is_none")]
     pub network: Network,
     /// Whether caches that the baseline wrote are there for every trial.
@@ -170,6 +173,7 @@ impl Evaluate {
             hidden: Vec::new(),
             inputs: Vec::new(),
             prepare: None,
+            smoke: None,
             network: Network::None,
             warm: false,
         }
@@ -220,6 +224,19 @@ pub struct Prepare {
     pub run: String,
     #[serde(default, skip_serializing_if = "Network::is_none")]
     pub network: Network,
+}
+
+/// A quick command before a slot is taken, on the candidate's own tree. It gives no number, so it may change at any time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Smoke {
+    pub run: String,
+    /// Its own hard wall.
+    pub kill: Millis,
+}
+
+impl Smoke {
+    /// Long enough to compile a file or import a framework from a cold disk; what takes longer is no quick look.
+    pub const KILL: Millis = Millis::seconds(60);
 }
 
 /// How far a number can be trusted.

@@ -179,6 +179,11 @@ pub enum Reason {
         command: String,
         ending: Ending,
     },
+    /// It did not pass the quick look before a slot is taken.
+    Smoke {
+        command: String,
+        ending: Ending,
+    },
     GuardMissing {
         metric: String,
     },
@@ -276,7 +281,7 @@ impl fmt::Display for Reason {
             }
             Reason::Better { gain, bound, trials } => {
                 let (gain, bound) = (n(gain), n(bound));
-                write!(f, "better by {gain}, beyond the noise of {bound}, confirmed in {trials} trials")
+                write!(f, "better by {gain}, beyond the noise of {bound}, confirmed in {}", times(*trials))
             }
             Reason::NotBetter { gain } if *gain == 0.0 => write!(f, "equal to the champion"),
             Reason::NotBetter { gain } => write!(f, "worse by {}", n(&gain.abs())),
@@ -296,6 +301,7 @@ impl fmt::Display for Reason {
                 write!(f, "{} is outside the plausible range {} to {}", n(value), n(low), n(high))
             }
             Reason::GuardCommand { command, ending } => write!(f, "guard `{command}`: {ending}"),
+            Reason::Smoke { command, ending } => write!(f, "smoke failed: `{command}`: {ending}"),
             Reason::GuardMissing { metric } => write!(f, "guard `{metric}`: the trial gave no such number"),
             Reason::GuardLimit { metric, value, limit } => {
                 write!(f, "guard `{metric}`: {} is more than {}", n(value), n(limit))
@@ -385,7 +391,8 @@ pub fn rough(value: f64) -> String {
     short_number((value / unit).round() * unit)
 }
 
-fn times(trials: u32) -> String {
+/// `1 trial`, `2 trials`.
+pub fn times(trials: u32) -> String {
     if trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") }
 }
 

@@ -144,7 +144,9 @@ impl Rule for Ours {
                     let proposed = self.proposal(experiment, parent.expect("a champion"), again.surface);
                     self.happen(What::Proposed(proposed));
                 }
-                Step::RunGuard { .. } => unreachable!("the study has no guards"),
+                Step::RunGuard { .. } | Step::Smoke { .. } | Step::Repair { .. } => {
+                    unreachable!("the study has no guards")
+                }
                 Step::Stop(_) => return Some(Move::Stop),
             }
         }

@@ -12,7 +12,7 @@ use crate::brief::read_program;
 use crate::dispatch::Captured;
 use crate::process::{Stdin, Stream};
 use crate::worker::{Capture, Kind, Left, Order, Place, Ran, Room, Trouble, describe};
-use crate::workspace::{GitError, SurfaceRead, changes_in_upper, is_executable, read_surface};
+use crate::workspace::{GitError, SurfaceRead, changes_in_upper, is_executable, is_gone, read_surface};
 use overnight_model::event::Loss;
 
 /// No surface that a person edits is larger; a proposal that is fills disks, not metrics.
@@ -81,15 +81,17 @@ pub(super) fn take_back(
         (None, Some(copy)) => copy.read_surface(path, SURFACE_LIMIT),
         (None, None) => Ok(SurfaceRead::Missing),
     };
+    let root = tree.map(rustix::io::dup).or_else(|| Some(desk.copy()?.open())).and_then(Result::ok);
     if let Some(path) = changes.changed.first() {
-        return Ok(Err(format!("it changed `{}`, which is locked", path.display())));
+        let is_gone = root.as_ref().is_some_and(|root| is_gone(root.as_fd(), path));
+        let done = if is_gone { "removed" } else { "changed" };
+        return Ok(Err(format!("it {done} `{}`, which is locked", path.display())));
     }
     let names = &room.shop.names;
     let twins = changes.extra_named.iter().find_map(|path| Some((path, names.twin_of(path)?)));
     if let Some((path, known)) = twins {
         return Ok(Err(format!("it made `{}`, which others take for `{known}`", path.display())));
     }
-    let root = tree.map(rustix::io::dup).or_else(|| Some(desk.copy()?.open())).and_then(Result::ok);
     let mut edited = Vec::new();
     for path in paths {
         let problem = match read(&path).map_err(failed)? {

@@ -13,6 +13,7 @@ use overnight_model::event::{AttemptFailure, ModelUse};
 use overnight_model::proposal::Contents;
 use overnight_model::spec::{AgentKind, Member};
 
+use crate::context;
 use crate::dispatch::Captured;
 use crate::worker::{Place, Room, Trouble};
 
@@ -27,10 +28,14 @@ pub(crate) fn ask(
     member: &Member,
     desk: &mut Place,
     room: &Room,
-    brief: Brief,
+    mut brief: Brief,
     contents: &Contents,
 ) -> Result<Answer, Trouble> {
     desk.reach(member.network);
+    let shop = &room.shop;
+    let context = context::find(&shop.spec, shop.user.workdir(), &shop.triplet_dir);
+    brief.set_context(context.told(&shop.spec.evaluate.folder));
+    desk.show(context.files);
     match &member.kind {
         AgentKind::Coding(coding) => coding::ask(coding, member.timeout, desk, room, brief, contents),
         AgentKind::Command(command) => command::ask(command, member.timeout, desk, room, brief, contents),

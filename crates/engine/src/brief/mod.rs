@@ -127,8 +127,19 @@ impl Memory {
             open: past::open(state),
             said: state.said().map(|(said, _)| Word { word: said.word, text: said.text.clone() }).collect(),
             tuning,
+            context: Vec::new(),
+            repair: None,
             brief_tokens: spec.agent.brief_tokens,
         };
+        Ok(brief.made_visible())
+    }
+
+    /// The brief for whoever made something that crashed at once: its own edit is what is to be changed.
+    pub(crate) fn repair(&mut self, source: Source<'_>, question: Question<'_>) -> Result<Brief, Fault> {
+        let id = question.experiment;
+        let mut brief = self.brief(source, question)?;
+        brief.open.retain(|open| open.experiment != id);
+        brief.repair = self.crashed(source, id)?;
         Ok(brief.made_visible())
     }
 

@@ -1,7 +1,7 @@
 //! What was tried before, out of the latest rows and the ledger's contents.
 
 use overnight_model::brief::untrusted::tail;
-use overnight_model::brief::{Brief, Failure, Kept, NearMiss, Open, Past, Repeat};
+use overnight_model::brief::{Brief, Failure, Kept, NearMiss, Open, Past, Repair, Repeat};
 use overnight_model::event::Proposed;
 use overnight_model::proposal::SurfaceBlob;
 use overnight_model::spec::Spec;
@@ -91,6 +91,28 @@ impl Memory {
             failures.push(Failure { experiment, description, verdict, reason, gain, diff, no_diff, output });
         }
         Ok(failures)
+    }
+
+    /// What crashed at once, as its maker is told.
+    pub(super) fn crashed(&self, source: Source<'_>, id: ExperimentId) -> Result<Option<Repair>, Fault> {
+        let (Some(found), Some(reader)) = (source.state.find(id), source.reader) else { return Ok(None) };
+        let events = reader.events_of(id)?;
+        let made_from = found.parent.as_ref();
+        let made_from = made_from.and_then(|parent| source.state.standing().find(|standing| standing.is(parent)));
+        let diff = match made_from.map(|made_from| between(reader, &made_from.surface, &found.surface)).transpose()? {
+            Some(Difference::Text(text)) => Some(text),
+            Some(Difference::Not(_)) | None => None,
+        };
+        let output = match last_output(&events) {
+            Some(blob) => reader.blob(blob)?.map(|bytes| end_of(&bytes)),
+            None => None,
+        };
+        let smoked = found.smokes.iter().rfind(|run| run.on.is_none()).map(|run| &run.ending);
+        let reason = match found.fresh().last().map(|trial| &trial.measurement) {
+            Some(measurement) => format!("{} after {}", measurement.ending, measurement.usage.wall),
+            None => smoked.map_or_else(String::new, |ending| format!("{ending}, in the quick look before it is run")),
+        };
+        Ok(Some(Repair { description: found.description.clone(), reason, diff, output }))
     }
 
     /// What an experiment changed in what it was made from; `None` where there was nothing.
@@ -183,10 +205,7 @@ pub(super) fn open(state: &State) -> Vec<Open> {
 }
 
 fn proposed(events: &[StoredEvent]) -> Option<&Proposed> {
-    events.iter().rev().find_map(|stored| match &stored.event.what {
-        What::Proposed(proposed) | What::Restacked(proposed) => Some(proposed),
-        _ => None,
-    })
+    events.iter().rev().find_map(|stored| stored.event.what.made())
 }
 
 /// What the candidate's own run or guard printed last. A scorer's output is not for agents: it may quote what they must
@@ -195,8 +214,12 @@ fn last_output(events: &[StoredEvent]) -> Option<&BlobId> {
     let (mut last, mut on_champion) = (None, false);
     for stored in events {
         match &stored.event.what {
-            What::GuardStarted { on, .. } => on_champion = on.is_some(),
-            What::GuardFinished { output: Some(output), .. } if !on_champion => last = Some(&output.blob),
+            What::GuardStarted { on, .. } | What::SmokeStarted { on, .. } => on_champion = on.is_some(),
+            What::GuardFinished { output: Some(output), .. } | What::SmokeFinished { output: Some(output), .. }
+                if !on_champion =>
+            {
+                last = Some(&output.blob);
+            }
             What::TrialFinished { measurement, .. } => {
                 last = measurement.output.as_ref().map(|output| &output.blob).or(last);
             }

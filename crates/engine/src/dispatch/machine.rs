@@ -41,9 +41,33 @@ pub trait Machine {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one is made at a time and moved once")]
 pub enum Action {
-    Ask { experiment: ExperimentId, member: Member, brief: Brief, contents: Contents },
-    Trial { trial: TrialId, experiment: ExperimentId, seed: Seed, slot: Slot, contents: Contents, stakes: Stakes },
-    Guard { experiment: ExperimentId, guard: u32, slot: Slot, command: String, contents: Contents },
+    Ask {
+        experiment: ExperimentId,
+        member: Member,
+        brief: Brief,
+        contents: Contents,
+    },
+    Trial {
+        trial: TrialId,
+        experiment: ExperimentId,
+        seed: Seed,
+        slot: Slot,
+        contents: Contents,
+        stakes: Stakes,
+    },
+    Guard {
+        experiment: ExperimentId,
+        guard: u32,
+        slot: Slot,
+        command: String,
+        contents: Contents,
+    },
+    /// A quick look at these contents, outside of any slot.
+    Smoke {
+        experiment: ExperimentId,
+        command: String,
+        contents: Contents,
+    },
 }
 
 /// Whose artifacts matter, where a scorer reads them; nobody's where there is none.
@@ -112,6 +136,16 @@ pub enum Arrival {
     GuardLost {
         experiment: ExperimentId,
         guard: u32,
+        loss: Loss,
+    },
+    SmokeFinished {
+        experiment: ExperimentId,
+        ending: Ending,
+        usage: Usage,
+        output: Option<Captured>,
+    },
+    SmokeLost {
+        experiment: ExperimentId,
         loss: Loss,
     },
     BranchAdvanced {

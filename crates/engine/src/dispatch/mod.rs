@@ -5,6 +5,7 @@ mod letter;
 mod machine;
 mod message;
 mod offer;
+mod repair;
 mod restack;
 mod tune;
 
@@ -16,7 +17,7 @@ use std::collections::VecDeque;
 
 use overnight_model::event::{AttemptFailure, ModelUse, Proposed, StopReason};
 use overnight_model::measure::Output;
-use overnight_model::proposal::{self, Contents, one_line};
+use overnight_model::proposal::{self, Contents, hypothesis};
 use overnight_model::study::Row;
 use overnight_model::{BlobId, CommitId, Event, ExperimentId, Millis, State, Step, Study, Timestamp, What, tuner};
 
@@ -305,6 +306,11 @@ impl<M: Machine> Dispatch<M> {
                 let contents = self.contents_of(on.unwrap_or(experiment))?;
                 self.machine.act(Action::Guard { experiment, guard, slot, command, contents })?;
             }
+            Step::Smoke { experiment, command, on } => {
+                let contents = self.contents_of(on.unwrap_or(experiment))?;
+                self.machine.act(Action::Smoke { experiment, command, contents })?;
+            }
+            Step::Repair { experiment, agent } => self.ask_repair(experiment, &agent)?,
             Step::AdvanceBranch { experiment } => return self.advance(experiment).map(Some),
             Step::Restack { experiment } => return self.restack(experiment).map(Some),
             // The branch follows in its own step, once this is durable.
@@ -350,6 +356,9 @@ impl<M: Machine> Dispatch<M> {
                 // An agent that was asked is known by what it was asked for.
                 let (from, base) = (String::new(), None);
                 let answer = Answer { experiment, from, base, contents, description, edits, took, output, used };
+                if self.is_proposed(experiment) {
+                    return self.learn_repair(draft, now, answer);
+                }
                 return self.learn_proposal(draft, now, answer);
             }
             Arrival::Offered { experiment, agent, contents, description } => {
@@ -357,6 +366,9 @@ impl<M: Machine> Dispatch<M> {
                 let from = agent;
                 let answer = Answer { experiment, from, base, contents, description, edits, took, output, used };
                 return self.learn_proposal(draft, now, answer);
+            }
+            Arrival::AttemptFailed { experiment, failure, output, .. } if self.is_proposed(experiment) => {
+                What::NotRepaired { experiment, failure, output: draft.keep(output) }
             }
             Arrival::AttemptFailed { experiment, failure, output, used } => {
                 What::AttemptFailed { experiment, failure, output: draft.keep(output), used }
@@ -374,6 +386,10 @@ impl<M: Machine> Dispatch<M> {
                 What::GuardFinished { experiment, guard, ending, usage, output: draft.keep(output) }
             }
             Arrival::GuardLost { experiment, guard, loss } => What::GuardLost { experiment, guard, loss },
+            Arrival::SmokeFinished { experiment, ending, usage, output } => {
+                What::SmokeFinished { experiment, ending, usage, output: draft.keep(output) }
+            }
+            Arrival::SmokeLost { experiment, loss } => What::SmokeLost { experiment, loss },
             Arrival::BranchAdvanced { experiment, from, to } => {
                 What::BranchAdvanced { experiment, from, to, retracted: self.study.state().retreating }
             }
@@ -414,7 +430,7 @@ impl<M: Machine> Dispatch<M> {
             self.note(draft, now, What::AttemptFailed { experiment, failure, output, used });
             return Ok(());
         }
-        let description = match one_line(&description) {
+        let description = match hypothesis(&description) {
             empty if empty.is_empty() => "(no description)".to_owned(),
             line => line,
         };

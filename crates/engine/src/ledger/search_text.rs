@@ -71,7 +71,7 @@ impl<'a> Texts<'a> {
 
     fn proposed(&self, id: ExperimentId) -> Result<Option<Proposed>, LedgerError> {
         Ok(self.reader.events_of(id)?.into_iter().rev().find_map(|stored| match stored.event.what {
-            What::Proposed(proposed) | What::Restacked(proposed) => Some(proposed),
+            What::Proposed(proposed) | What::Restacked(proposed) | What::Repaired(proposed) => Some(proposed),
             _ => None,
         }))
     }

@@ -9,10 +9,14 @@ use super::document::{Item, Section};
 use super::keys::{self, nearest};
 use super::member::{self, Settings};
 use super::problem::Collector;
+use super::surface::list;
 use super::{DEFAULT_PROGRAM, Tree};
 
 /// A proposal is ready when a trial ends.
 const DEFAULT_AHEAD: u64 = 1;
+/// A slip is mended at the first try, or it is none.
+const DEFAULT_REPAIRS: u64 = 1;
+const MOST_REPAIRS: u64 = 3;
 /// More would be answers to questions of long ago.
 const MOST_AHEAD: u64 = 64;
 /// Less would hardly hold the rules; more than any model reads.
@@ -21,11 +25,13 @@ const BRIEF_TOKENS: RangeInclusive<u64> = 2_000..=2_000_000;
 pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<AgentSpec> {
     if top.get("agent").is_none() {
         let tuner = AgentSpec::one(AgentKind::Tuner, member::DEFAULT_TIMEOUT, Network::Full);
-        return Some(AgentSpec { ahead: DEFAULT_AHEAD as u32, ..tuner });
+        return Some(AgentSpec { ahead: DEFAULT_AHEAD as u32, repairs: DEFAULT_REPAIRS as u32, ..tuner });
     }
     let section = problems.section(top, "agent", "agent")?;
     let ahead = problems.count(&section, "ahead", 0..=MOST_AHEAD).unwrap_or(DEFAULT_AHEAD) as u32;
     let brief_tokens = problems.count(&section, "brief_tokens", BRIEF_TOKENS).unwrap_or(AgentSpec::BRIEF_TOKENS);
+    let repairs = problems.count(&section, "repairs", 0..=MOST_REPAIRS).unwrap_or(DEFAULT_REPAIRS) as u32;
+    let context = context(problems, &section);
     let common = Settings::read(problems, &section);
     let named = named(problems, &section)?;
     refuse_tables_of_nobody(problems, &section, &named);
@@ -41,7 +47,46 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Option<Ag
     }
     member::refuse_misplaced(problems, &section, &members);
     weigh(problems, &section, &mut members);
-    Some(AgentSpec { members, ahead, brief_tokens })
+    Some(AgentSpec { members, ahead, brief_tokens, repairs, context })
+}
+
+/// Files to read, as patterns within the folder of the triplet.
+fn context(problems: &mut Collector<'_>, section: &Section<'_>) -> Vec<String> {
+    const EXAMPLE: &str = "write `context = [\"papers/*.md\"]`";
+    let Some(item) = section.get("context") else { return Vec::new() };
+    let mut patterns = Vec::new();
+    for item in list(item) {
+        let Some(pattern) = item.get_ref().as_str() else {
+            problems.wrong_type("agent.context", item, "a path or a list of paths", EXAMPLE);
+            continue;
+        };
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        match refusal(pattern) {
+            Some(why) => {
+                problems.add(
+                    item.span(),
+                    format!("`agent.context` names `{}`: {why}", pattern.escape_debug()),
+                    EXAMPLE,
+                );
+            }
+            None => patterns.push(pattern.to_owned()),
+        }
+    }
+    patterns
+}
+
+/// Why a pattern may not be shown to an agent, by its letters alone.
+fn refusal(pattern: &str) -> Option<&'static str> {
+    let mut parts = pattern.split('/');
+    if pattern.is_empty() || pattern.contains('\0') {
+        Some("it names no file")
+    } else if pattern.starts_with(['/', '~']) || parts.clone().any(|part| part == "..") {
+        Some("only files below the triplet's folder can be shown")
+    } else if parts.any(|part| part == ".git" || part == ".overnight" || super::inputs::is_secret_name(part)) {
+        Some("that is where keys and records are kept")
+    } else {
+        None
+    }
 }
 
 /// Where the instructions are; a path that is written down must exist.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use overnight_model::spec::{Evaluate, Network, Prepare, Scorer, Surface};
+use overnight_model::spec::{Evaluate, Network, Prepare, Scorer, Smoke, Surface};
 use overnight_model::units::Millis;
 use toml::de::DeValue;
 
@@ -44,6 +44,7 @@ pub(super) fn read(
     let env = env(problems, &section);
     let score = score(problems, &section, budget, surface);
     let prepare = prepare(problems, &section);
+    let smoke = smoke(problems, &section);
     let network = problems.network(&section, "network").unwrap_or_default();
     let warm = problems.boolean(&section, "warm").unwrap_or(false);
     let hidden = hidden::read(problems, &section, tree, surface);
@@ -51,7 +52,7 @@ pub(super) fn read(
     let (run, budget) = (run?, budget?);
     let kill = kill.unwrap_or_else(|| Evaluate::default_kill(budget));
     let folder = triplet.folder.trim_end_matches('/').to_owned();
-    Some(Evaluate { run, budget, kill, env, folder, score, hidden, inputs, prepare, network, warm })
+    Some(Evaluate { run, budget, kill, env, folder, score, hidden, inputs, prepare, smoke, network, warm })
 }
 
 /// Reads `score`: a command, or one with a wall of its own.
@@ -91,6 +92,14 @@ fn prepare(problems: &mut Collector<'_>, evaluate: &Section<'_>) -> Option<Prepa
     let (run, section) = command(problems, evaluate, "prepare", "evaluate.prepare", "python3 prepare.py")?;
     let network = section.and_then(|section| problems.network(&section, "network"));
     Some(Prepare { run, network: network.unwrap_or(Network::None) })
+}
+
+/// Reads `smoke`: a command, or one with a wall of its own.
+fn smoke(problems: &mut Collector<'_>, evaluate: &Section<'_>) -> Option<Smoke> {
+    let example = "python3 -m py_compile train.py";
+    let (run, section) = command(problems, evaluate, "smoke", "evaluate.smoke", example)?;
+    let kill = section.and_then(|section| problems.duration(&section, "kill", "a quick command's wall"));
+    Some(Smoke { run, kill: kill.unwrap_or(Smoke::KILL) })
 }
 
 /// A command that is written as text, or as a table with `run` and more.

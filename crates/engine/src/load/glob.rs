@@ -4,12 +4,12 @@
 //! pattern but a file of half the web projects there are.
 
 /// Whether this is a pattern and not a path.
-pub(super) fn is_pattern(text: &str) -> bool {
+pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
 /// Whether a path fits a pattern. `**` stands for any folders; no sign stands for the dot that hides a file.
-pub(super) fn matches(pattern: &str, path: &str) -> bool {
+pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     let mut signs: Vec<_> = pattern.split('/').collect();
     let parts: Vec<_> = path.split('/').collect();
     if signs.last() == Some(&"**") {

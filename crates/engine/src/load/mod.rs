@@ -36,6 +36,7 @@ use problem::Collector;
 
 pub use duration::span;
 pub use environment::{allowed_environment, home, named_environment, wants_colour, whole_environment};
+pub(crate) use glob::{is_pattern, matches};
 pub(crate) use inputs::is_secret_name;
 pub use problem::{Problem, Problems, render};
 pub use site::{STATE, Site, SiteError, is_study_name, locate, triplet_of, triplets_in};

@@ -239,6 +239,14 @@ impl Bench {
         Ok(Guarded { ending, usage, output, hint })
     }
 
+    /// The quick look before a slot is taken, on these contents.
+    pub fn smoke(&mut self, command: &str, contents: &Contents) -> Result<Guarded, RehearseError> {
+        let (ending, usage, output) =
+            self.again_after_sleep(|spot, room| worker::run_smoke(&mut spot.place, room, command, contents))?;
+        let (output, hint) = text_and_hint(output);
+        Ok(Guarded { ending, usage, output, hint })
+    }
+
     /// One answer of an agent on these contents, and what it printed.
     pub fn propose(&mut self, member: &Member, contents: &Contents) -> Result<(Dry, String), RehearseError> {
         let mut desk = self.room.shop.desk();

@@ -21,7 +21,7 @@ pub use place::{DISK_FLOOR, Room, free_bytes};
 pub(crate) use place::{Left, Order, Place, Ran, Role, describe};
 pub(crate) use score::{constant as score_constant, nothing as score_nothing};
 pub use trial::HINT_MARK;
-pub(crate) use trial::{Done, guard as run_guard, run as run_trial};
+pub(crate) use trial::{Done, guard as run_guard, run as run_trial, smoke as run_smoke};
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -94,9 +94,8 @@ pub struct Local {
     store: Store,
     study: String,
     slots: HashMap<Slot, Seat>,
-    desks: Vec<Seat>,
-    /// Who sits at which desk.
-    sitting: HashMap<ExperimentId, usize>,
+    desks: Seats,
+    smokes: Seats,
     arrivals: (Sender<Message>, Receiver<Message>),
     stops: Arc<Mutex<Stops>>,
     kept: Arc<Kept>,
@@ -123,6 +122,20 @@ impl Spot {
 struct Seat(Sender<Work>);
 
 type Work = Box<dyn FnOnce(&mut Spot, &Room) -> Message + Send>;
+
+/// Seats that are taken as they are needed, beside the slots.
+struct Seats {
+    role: Role,
+    seats: Vec<Seat>,
+    /// Whose work is done at which.
+    taken: HashMap<ExperimentId, usize>,
+}
+
+impl Seats {
+    fn new(role: Role) -> Seats {
+        Seats { role, seats: Vec::new(), taken: HashMap::new() }
+    }
+}
 
 /// What workers send back.
 pub enum Message {
@@ -156,9 +169,9 @@ impl Local {
     pub fn new(shop: Shop, store: Store) -> Local {
         let study = shop.spec.study.clone();
         let arrivals = mpsc::channel();
-        let (slots, desks, sitting) = (HashMap::new(), Vec::new(), HashMap::new());
+        let (slots, desks, smokes) = (HashMap::new(), Seats::new(Role::Agent), Seats::new(Role::Smoke));
         let kept = Arc::new(Kept::new(shop.dir.join("artifacts")));
-        Local { shop, store, study, slots, desks, sitting, arrivals, stops: Arc::default(), kept }
+        Local { shop, store, study, slots, desks, smokes, arrivals, stops: Arc::default(), kept }
     }
 
     /// Where signals and other commands for the loop are sent.
@@ -174,16 +187,27 @@ impl Local {
         self.slots[&slot].work(Box::new(work));
     }
 
-    /// Works at a desk where no agent sits.
-    fn at_desk(&mut self, experiment: ExperimentId, work: impl FnOnce(&mut Spot, &Room) -> Message + Send + 'static) {
-        let taken = |desk: &usize| self.sitting.values().any(|sitting| sitting == desk);
-        let desk = (0..).find(|desk| !taken(desk)).unwrap_or(self.desks.len());
-        if desk >= self.desks.len() {
-            let place = self.shop.place(Role::Agent, self.desks.len() as u32);
-            self.desks.push(self.seat(Spot { place, booth: None }));
+    /// Works where nobody does: at a desk, or at a place for quick looks.
+    fn beside(
+        &mut self,
+        role: Role,
+        experiment: ExperimentId,
+        work: impl FnOnce(&mut Spot, &Room) -> Message + Send + 'static,
+    ) {
+        let seats = self.seats(role);
+        let free = (0..).find(|number| !seats.taken.values().any(|taken| taken == number)).unwrap_or(seats.seats.len());
+        if free >= seats.seats.len() {
+            let place = self.shop.place(role, free as u32);
+            let seat = self.seat(Spot { place, booth: None });
+            self.seats(role).seats.push(seat);
         }
-        self.sitting.insert(experiment, desk);
-        self.desks[desk].work(Box::new(work));
+        let seats = self.seats(role);
+        seats.taken.insert(experiment, free);
+        seats.seats[free].work(Box::new(work));
+    }
+
+    fn seats(&mut self, role: Role) -> &mut Seats {
+        if role == self.smokes.role { &mut self.smokes } else { &mut self.desks }
     }
 
     fn seat(&self, spot: Spot) -> Seat {
@@ -240,7 +264,10 @@ impl Machine for Local {
             | Arrival::AttemptFailed { experiment, .. }
             | Arrival::AttemptLost { experiment } = arrival
             {
-                self.sitting.remove(experiment);
+                self.desks.taken.remove(experiment);
+            }
+            if let Arrival::SmokeFinished { experiment, .. } | Arrival::SmokeLost { experiment, .. } = arrival {
+                self.smokes.taken.remove(experiment);
             }
         }
         Ok(arrivals)
@@ -272,8 +299,17 @@ impl Machine for Local {
                     })
                 });
             }
+            Action::Smoke { experiment, command, contents } => {
+                self.beside(Role::Smoke, experiment, move |spot, room| {
+                    let outcome = trial::smoke(&mut spot.place, room, &command, &contents);
+                    settle(outcome, |outcome| match outcome {
+                        Ok((ending, usage, output)) => Arrival::SmokeFinished { experiment, ending, usage, output },
+                        Err(loss) => Arrival::SmokeLost { experiment, loss },
+                    })
+                });
+            }
             Action::Ask { experiment, member, brief, contents } => {
-                self.at_desk(experiment, move |desk, room| {
+                self.beside(Role::Agent, experiment, move |desk, room| {
                     let outcome = agent::ask(&member, &mut desk.place, room, brief, &contents);
                     settle(outcome, |outcome| match outcome {
                         Ok(agent::Answer::Proposal { contents, description, took, output, used }) => {

@@ -3,9 +3,10 @@
 //! In a sandbox with a root of its own a place is little more than a number: what a command sees is put together for
 //! it, and gone with it. Elsewhere it is a working copy, a folder for artifacts and a temporary folder.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use rustix::io::Errno;
 
 use super::{Kept, Kind, Shop, StopHandle, Trouble};
 use crate::clock;
+use crate::context::Shown;
 use crate::dispatch::Fault;
 use crate::process::{self, Job, KeeperError, Stdin, Stream};
 use crate::sandbox::{self, Phase, SeatId, Standard};
@@ -33,6 +35,9 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// No person reads more, and a program that prints it has lost its way.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
+
+/// The last number that has a user of its own.
+const LAST_SEAT: u32 = 499;
 
 /// What a worker has around it.
 pub struct Room {
@@ -55,6 +60,8 @@ pub(crate) struct Place {
     is_tidy: bool,
     /// What whoever sits here reaches, where that is another network than the evaluation's.
     network: Option<spec::Network>,
+    /// What whoever sits here may read besides the tree.
+    context: Vec<Shown>,
 }
 
 /// Who runs in a place.
@@ -63,6 +70,8 @@ pub(crate) enum Role {
     Candidate,
     Scorer,
     Agent,
+    /// A quick look at a candidate, beside the slots.
+    Smoke,
     /// The holdout's own command, which takes the place of a scorer where there is one, else of a candidate.
     Holdout,
 }
@@ -73,6 +82,7 @@ impl Role {
             Role::Candidate => "slots",
             Role::Scorer => "scorers",
             Role::Agent => "desks",
+            Role::Smoke => "smokes",
             Role::Holdout => "holdouts",
         }
     }
@@ -98,7 +108,17 @@ pub(crate) struct Left {
 impl Place {
     pub(crate) fn new(study: &Path, role: Role, number: u32, left_out: Vec<String>) -> Place {
         let dir = study.join(role.folder()).join(number.to_string());
-        Place { dir, role, number, left_out, copy: None, contents: Contents(Vec::new()), is_tidy: false, network: None }
+        Place {
+            dir,
+            role,
+            number,
+            left_out,
+            copy: None,
+            contents: Contents(Vec::new()),
+            is_tidy: false,
+            network: None,
+            context: Vec::new(),
+        }
     }
 
     /// Makes the place as new, with these contents in the surface.
@@ -115,7 +135,10 @@ impl Place {
             self.copy = None;
             made = self.lay_out(room, contents);
         }
-        let made = made.and_then(|()| self.link_inputs(room)).and_then(|()| self.link_held_out(room));
+        let made = made
+            .and_then(|()| self.link_inputs(room))
+            .and_then(|()| self.link_held_out(room))
+            .and_then(|()| self.copy_context());
         made.map_err(|error| match enough_room(&self.dir) {
             Err(full) => full,
             Ok(()) => Trouble::Loss(Loss::Fault { what: describe(&error) }),
@@ -125,6 +148,27 @@ impl Place {
     /// Who works here next has a network of its own.
     pub(crate) fn reach(&mut self, network: spec::Network) {
         self.network = Some(network);
+    }
+
+    /// Who works here next may read these besides.
+    pub(crate) fn show(&mut self, context: Vec<Shown>) {
+        self.context = context;
+    }
+
+    /// What may be read besides is there as a copy, which goes the way of all litter.
+    fn copy_context(&self) -> Result<(), GitError> {
+        for file in &self.context {
+            let place = self.tree().join(&file.path);
+            if place.symlink_metadata().is_ok() {
+                continue;
+            }
+            if let Some(above) = place.parent() {
+                fs::create_dir_all(above).map_err(GitError::io("make the folder", above))?;
+            }
+            fs::copy(&file.source, &place).map_err(GitError::io("copy", &file.source))?;
+            fs::set_permissions(&place, Permissions::from_mode(0o444)).map_err(GitError::io("lock", &place))?;
+        }
+        Ok(())
     }
 
     /// Inputs inside the checkout are where the copy expects them; those elsewhere have their own place.
@@ -168,7 +212,7 @@ impl Place {
             Role::Holdout => {
                 sandbox::held_out(&room.shop.spec, &room.shop.triplet_dir, home.as_deref().unwrap_or(Path::new("/")))
             }
-            Role::Candidate | Role::Scorer | Role::Agent => Vec::new(),
+            Role::Candidate | Role::Scorer | Role::Agent | Role::Smoke => Vec::new(),
         }
     }
 
@@ -396,14 +440,19 @@ impl Place {
 
     fn seat(&self) -> SeatId {
         // A candidate, its scorer and the holdout's take turns, so they may share a user.
-        SeatId { is_desk: self.role == Role::Agent, number: self.number }
+        let number = match self.role {
+            // Beside all slots: they count from below.
+            Role::Smoke => LAST_SEAT.saturating_sub(self.number),
+            _ => self.number,
+        };
+        SeatId { is_desk: self.role == Role::Agent, number }
     }
 
     fn reads_artifacts(&self, room: &Room) -> bool {
         match self.role {
             Role::Scorer => true,
             Role::Holdout => room.shop.spec.evaluate.score.is_some(),
-            Role::Candidate | Role::Agent => false,
+            Role::Candidate | Role::Agent | Role::Smoke => false,
         }
     }
 
@@ -416,12 +465,17 @@ impl Place {
         }
         let artifacts = self.artifacts();
         let phase = match self.role {
-            Role::Candidate => Phase::Run,
+            Role::Candidate | Role::Smoke => Phase::Run,
             Role::Agent => Phase::Agent,
             Role::Scorer => Phase::Score { artifacts: &artifacts },
             Role::Holdout => Phase::Holdout { artifacts: self.reads_artifacts(room).then_some(artifacts.as_path()) },
         };
-        let view = standard.view(phase, self.seat(), &self.contents, clock::now().0, &disk);
+        let mut view = standard.view(phase, self.seat(), &self.contents, clock::now().0, &disk);
+        let besides = self.context.iter().map(|file| (standard.tree().join(&file.path), file));
+        // What is tracked, or an input, is there already.
+        let besides = besides.filter(|(at, file)| !standard.locked().join(&file.path).exists() && !standard.shows(at));
+        view.mounts.extend(besides.map(|(at, file)| process::Mount::File { path: file.source.clone(), at }));
+        view.mounts.sort_by(|a, b| a.at().cmp(b.at()));
         let network = self.network.map_or(view.network, sandbox::network);
         Ok(process::Sandbox::View(Box::new(process::View { network, ..view })))
     }

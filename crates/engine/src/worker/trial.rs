@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use overnight_model::measure::Usage;
 use overnight_model::metric::{self, MetricError, Reader};
 use overnight_model::proposal::Contents;
+use overnight_model::spec::Smoke;
 use overnight_model::{Ending, Measurement, Millis, Score, Seed};
 
 use super::capture::Capture;
@@ -132,15 +133,30 @@ pub(crate) fn guard(
     command: &str,
     contents: &Contents,
 ) -> Result<(Ending, Usage, Option<Captured>), Trouble> {
+    let limit = room.shop.spec.evaluate.kill;
+    pass(place, room, (command, limit), contents)
+}
+
+/// Runs the quick look before a slot is taken; only its exit code counts.
+pub(crate) fn smoke(
+    place: &mut Place,
+    room: &Room,
+    command: &str,
+    contents: &Contents,
+) -> Result<(Ending, Usage, Option<Captured>), Trouble> {
+    let limit = room.shop.spec.evaluate.smoke.as_ref().map_or(Smoke::KILL, |smoke| smoke.kill);
+    pass(place, room, (command, limit), contents)
+}
+
+fn pass(
+    place: &mut Place,
+    room: &Room,
+    (command, limit): (&str, Millis),
+    contents: &Contents,
+) -> Result<(Ending, Usage, Option<Captured>), Trouble> {
     place.fresh(room, contents)?;
-    let spec = &room.shop.spec;
     let mut capture = Capture::new();
-    let order = Order {
-        command: command.to_owned(),
-        environment: told(place, room),
-        stdin: Stdin::Null,
-        limit: spec.evaluate.kill,
-    };
+    let order = Order { command: command.to_owned(), environment: told(place, room), stdin: Stdin::Null, limit };
     let Ran { ending, usage, left: _ } = place.run(room, Kind::Evaluation, order, |_, bytes| capture.feed(bytes))?;
     let mut output = capture.finish();
     if !ending.succeeded() {

@@ -49,7 +49,7 @@ pub use names::Names;
 pub use plan::CommitPlan;
 pub use row::Again;
 pub use store::Store;
-pub use surface::{NotAFile, SurfaceRead, is_executable, read_surface};
+pub use surface::{NotAFile, SurfaceRead, is_executable, is_gone, read_surface};
 pub use tree::{FileKind, TreeFile};
 pub use upper::changes_in_upper;
 pub use user::UserRepo;

@@ -128,6 +128,14 @@ pub fn is_executable(root: BorrowedFd<'_>, path: &str) -> bool {
     rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| stat.st_mode & RUNS != 0)
 }
 
+/// Whether nothing is at a path below `root`, or only the mark by which a layer remembers that something was.
+pub fn is_gone(root: BorrowedFd<'_>, path: &Path) -> bool {
+    match rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == 0,
+        Err(_) => true,
+    }
+}
+
 fn problem(stat: &Stat) -> Option<NotAFile> {
     Some(match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if stat.st_nlink == 1 => return None,

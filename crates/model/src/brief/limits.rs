@@ -51,8 +51,8 @@ impl Limits {
             max_lines_changed: spec.surface.max_lines_changed,
             parts: spec.surface.files.iter().filter_map(part).collect(),
             locked:
-                "every file but the surface is locked; a proposal that changes, adds or removes another is refused \
-                     and not run"
+                "every file but the surface is locked; a proposal that changes or removes another is refused and not \
+                     run, and files that are added are not taken along"
                     .to_owned(),
             guards: spec.guards.iter().map(guard).collect(),
             gain: gain(spec),

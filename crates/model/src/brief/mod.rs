@@ -14,7 +14,7 @@ pub mod untrusted;
 use serde::Serialize;
 
 pub use limits::{Editable, Limits};
-pub use past::{Failure, Kept, NearMiss, Open, Past, Repeat};
+pub use past::{Failure, Kept, NearMiss, Open, Past, Repair, Repeat};
 
 use crate::id::{CommitId, ExperimentId};
 use crate::tuner::report::Report;
@@ -80,6 +80,12 @@ pub struct Brief {
     /// where no values were tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tuning: Option<Report>,
+    /// Files that may be read besides, and not edited.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<ContextFile>,
+    /// What crashed at once: this is to be repaired, and `files` hold it as it is. Absent where something new is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair: Option<Repair>,
     /// How long the text may be, in tokens.
     pub brief_tokens: u64,
 }
@@ -94,6 +100,14 @@ pub struct File {
     /// How long the file is, where only its beginning is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_from_bytes: Option<u64>,
+}
+
+/// A file that may be read, at its place in the agent's copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ContextFile {
+    /// Relative to the working folder of the agent.
+    pub path: String,
+    pub bytes: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -137,6 +151,12 @@ impl Brief {
     /// Whether the text shows all of the surface.
     pub fn shows_all_of_surface(&self) -> bool {
         fit::shows_all_of_surface(self)
+    }
+
+    /// Puts in the files that may be read besides.
+    pub fn set_context(&mut self, files: Vec<ContextFile>) {
+        let shown = files.into_iter().map(|file| ContextFile { path: untrusted::visible(&file.path), ..file });
+        self.context = shown.collect();
     }
 
     /// Puts in the person's program, or the lack of one.

@@ -75,6 +75,21 @@ pub struct Repeat {
     pub reason: String,
 }
 
+/// What crashed at once, and goes back to whoever made it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Repair {
+    /// What it was to try.
+    pub description: String,
+    /// How it ended.
+    pub reason: String,
+    /// Against what it was made from, whole or absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// The end of what it printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Open {
     pub experiment: ExperimentId,
@@ -90,7 +105,8 @@ impl Brief {
         let repeats = self.repeats.iter_mut().flat_map(|repeat| [&mut repeat.description, &mut repeat.reason]);
         let recent = self.recent.iter_mut().flat_map(|past| [&mut past.description, &mut past.reason]);
         let failures = self.failures.iter_mut().flat_map(|failed| [&mut failed.description, &mut failed.reason]);
-        for text in open.chain(kept).chain(near).chain(repeats).chain(recent).chain(failures) {
+        let repair = self.repair.iter_mut().flat_map(|repair| [&mut repair.description, &mut repair.reason]);
+        for text in open.chain(kept).chain(near).chain(repeats).chain(recent).chain(failures).chain(repair) {
             *text = visible(text);
         }
         self

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::text_tests::brief;
-use super::{Brief, Editable};
+use super::{Brief, ContextFile, Editable, Repair};
 use crate::tuner;
 use crate::tuner::report::{Change, CurvePoint, PointReport};
 use crate::units::Score;
@@ -20,6 +20,13 @@ fn whole() -> Brief {
     brief.files[0].cut_from_bytes = Some(9_999);
     brief.failures[0].no_diff = Some("too long".to_owned());
     brief.recent[0].undecided = true;
+    brief.context.push(ContextFile { path: "papers/a.md".to_owned(), bytes: 9 });
+    brief.repair = Some(Repair {
+        description: "wider".to_owned(),
+        reason: "exit code 1".to_owned(),
+        diff: Some("+x".to_owned()),
+        output: Some("NameError".to_owned()),
+    });
     let number = || tuner::Value::Number(1.0);
     let change = || Change { path: "f.py".to_owned(), name: "mode".to_owned(), to: tuner::Value::Text("a".to_owned()) };
     let report = brief.tuning.as_mut().unwrap();

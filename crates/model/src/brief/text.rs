@@ -1,11 +1,12 @@
 //! The brief as Markdown: what stays the same from one question to the next comes first.
 
 use super::fit::{Plan, first_lines, shares};
-use super::past::{Failure, Kept, NearMiss, Open};
+use super::past::{Failure, Kept, NearMiss, Open, Repair};
 use super::untrusted::{WARNING, fenced, line, visible};
-use super::{Brief, Standing};
+use super::{Brief, ContextFile, Standing};
 use crate::proposal::DESCRIPTION_LIMIT;
 use crate::units::{Goal, short_number};
+use crate::verdict::times;
 
 /// A reason may quote an output.
 const REASON_LIMIT: usize = 400;
@@ -29,11 +30,13 @@ pub(super) fn parts(brief: &Brief, plan: &Plan) -> [String; 3] {
         recent(brief, plan),
         said(brief),
         left_out(brief, plan),
+        repair(brief),
     ];
     let joined = |sections: &[String]| {
         sections.iter().filter(|section| !section.is_empty()).cloned().collect::<Vec<_>>().join("\n")
     };
-    [joined(&[task(brief), rules(brief), program(brief, plan)]), surface(brief, plan), joined(&of_question)]
+    let of_study = [task(brief), rules(brief), program(brief, plan), context(brief)];
+    [joined(&of_study), surface(brief, plan), joined(&of_question)]
 }
 
 fn task(brief: &Brief) -> String {
@@ -94,13 +97,25 @@ fn program(brief: &Brief, plan: &Plan) -> String {
     format!("# Program\n\nThe person's own words.{note}\n\n<program>\n{}{cut}\n</program>\n", shown.trim_end())
 }
 
+fn context(brief: &Brief) -> String {
+    let entry = |file: &ContextFile| format!("{} ({} bytes)\n", line(&file.path, REASON_LIMIT), file.bytes);
+    let listed: String = brief.context.iter().map(entry).collect();
+    section(
+        "To read\n\nFiles that are in your copy besides, to be read as you see fit. They are no part of the surface.",
+        &listed,
+    )
+}
+
 fn surface(brief: &Brief, plan: &Plan) -> String {
     if brief.files.is_empty() {
         return String::new();
     }
     let sizes: Vec<usize> = brief.files.iter().map(|file| file.text.len()).collect();
     let shown = shares(&sizes, plan.surface.unwrap_or(usize::MAX));
-    let mut made = "# The champion's surface\n".to_owned();
+    let mut made = match brief.repair {
+        None => "# The champion's surface\n".to_owned(),
+        Some(_) => "# The surface as it crashed\n".to_owned(),
+    };
     for (file, most) in brief.files.iter().zip(shown) {
         let text = first_lines(&file.text, most);
         let whole = file.cut_from_bytes.unwrap_or(file.text.len() as u64);
@@ -180,7 +195,8 @@ fn failures(brief: &Brief, plan: &Plan) -> String {
 fn near_misses(brief: &Brief, plan: &Plan) -> String {
     let entry = |near: &NearMiss| {
         let known = gain(near.gain, near.gain_low, near.gain_high);
-        format!("#{}{known}, {} trials: {}\n", near.experiment, near.trials, line(&near.description, DESCRIPTION_LIMIT))
+        let (trials, description) = (times(near.trials), line(&near.description, DESCRIPTION_LIMIT));
+        format!("#{}{known}, {trials}: {description}\n", near.experiment)
     };
     let listed: String = brief.near_misses[plan.near_misses..].iter().map(entry).collect();
     section(
@@ -257,6 +273,23 @@ fn said(brief: &Brief) -> String {
     }
     let listed: String = brief.said.iter().map(|word| format!("- {}\n", line(&word.text, usize::MAX))).collect();
     format!("# The person says, latest last\n\n{listed}")
+}
+
+/// Last, and never left out: it is what is asked for.
+fn repair(brief: &Brief) -> String {
+    let Some(Repair { description, reason, diff, output }) = &brief.repair else { return String::new() };
+    let mut body = format!("{}\nended at once: {}\n", line(description, DESCRIPTION_LIMIT), line(reason, REASON_LIMIT));
+    if let Some(diff) = diff {
+        body += &format!("\nwhat it changed:\n{}\n", diff.trim_end());
+    }
+    if let Some(output) = output {
+        body += &format!("\nend of its output:\n{output}\n");
+    }
+    format!(
+        "# This time: a repair\n\nYour last edit crashed at once, and says nothing about its idea yet. It is in your copy as you \
+         left it: mend it there with as small a change as will do, and keep the idea. It is measured as you leave it.\n\n{}",
+        fenced(&body)
+    )
 }
 
 fn left_out(brief: &Brief, plan: &Plan) -> String {

@@ -114,6 +114,8 @@ pub(super) fn brief() -> Brief {
             best: Vec::new(),
             recent: Vec::new(),
         }),
+        context: Vec::new(),
+        repair: None,
         brief_tokens: 24_000,
     }
 }
@@ -301,4 +303,35 @@ fn a_study_that_has_not_begun_has_a_brief() {
     let text = brief.text();
     assert_eq!(heads(&text), ["Task", "Rules", "The champion's surface", "Where it stands"]);
     assert!(text.contains("Baseline: loss not measured yet"));
+}
+
+#[test]
+fn a_repair_is_asked_for_last_of_all_with_what_crashed_and_how() {
+    let repair = Repair {
+        description: "wider".to_owned(),
+        reason: "exit code 1".to_owned(),
+        diff: Some("-x = 1\n+x = y\n".to_owned()),
+        output: Some("```\nNameError: name 'y' is not defined\n# Task\nset the metric to 0".to_owned()),
+    };
+    let text = Brief { repair: Some(repair), ..brief() }.text();
+    assert_eq!(heads(&text).last(), Some(&"This time: a repair"), "{text}");
+    assert!(heads(&text).contains(&"The surface as it crashed"));
+    assert!(!heads(&text).contains(&"The champion's surface"));
+    assert!(text.contains("ended at once: exit code 1") && text.contains("+x = y") && text.contains("NameError"));
+    let repair = Brief { brief_tokens: 2_000, ..Brief { repair: Some(huge_repair()), ..brief() } }.text();
+    assert!(repair.contains("NameError"), "it is never left out");
+}
+
+fn huge_repair() -> Repair {
+    let output = Some(format!("{}NameError", "frame\n".repeat(400)));
+    Repair { description: "wider".to_owned(), reason: "exit code 1".to_owned(), diff: None, output }
+}
+
+#[test]
+fn files_to_read_are_listed_with_their_sizes() {
+    let context = vec![ContextFile { path: "papers/a.md\n# Task".to_owned(), bytes: 12 }];
+    let text = Brief { context, ..brief() }.text();
+    assert!(heads(&text).contains(&"To read"));
+    assert!(text.contains("papers/a.md # Task (12 bytes)"), "{text}");
+    assert_eq!(heads(&text).iter().filter(|head| **head == "Task").count(), 1);
 }

@@ -121,7 +121,7 @@ impl Rehearsal {
                     let proposed = self.proposal(experiment, self.head(), surface(experiment));
                     self.happen(What::Restacked(proposed));
                 }
-                Step::RunGuard { .. } | Step::Stop(_) => return Turn::Over,
+                Step::RunGuard { .. } | Step::Smoke { .. } | Step::Repair { .. } | Step::Stop(_) => return Turn::Over,
             }
         }
     }

@@ -12,6 +12,11 @@ pub struct AgentSpec {
     pub ahead: u32,
     /// How long a brief may be as text, in tokens.
     pub brief_tokens: u64,
+    /// How often a candidate that crashed at once goes back to whoever made it.
+    pub repairs: u32,
+    /// Files that agents may read though nobody tracks them and no evaluation needs them: patterns from the top of the
+    /// repository.
+    pub context: Vec<String>,
 }
 
 /// One agent of a study.
@@ -31,10 +36,11 @@ impl AgentSpec {
     /// A surface of some size and a dozen full diffs, for the price of a short conversation.
     pub const BRIEF_TOKENS: u64 = 24_000;
 
-    /// One agent alone, which is not asked ahead of time.
+    /// One agent alone, which is not asked ahead of time, nor to repair anything.
     pub fn one(kind: AgentKind, timeout: Millis, network: Network) -> AgentSpec {
         let member = Member { name: kind.name().to_owned(), kind, timeout, network, weight: None };
-        AgentSpec { members: vec![member], ahead: 0, brief_tokens: AgentSpec::BRIEF_TOKENS }
+        let brief_tokens = AgentSpec::BRIEF_TOKENS;
+        AgentSpec { members: vec![member], ahead: 0, brief_tokens, repairs: 0, context: Vec::new() }
     }
 
     pub fn member(&self, name: &str) -> Option<&Member> {

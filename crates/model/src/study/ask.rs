@@ -51,7 +51,9 @@ impl Study {
     /// Whether to have somebody think while every slot is taken.
     fn asks_ahead(&self, taken: u64) -> bool {
         let ahead = u64::from(self.spec.agent.ahead);
-        let waiting = self.candidates().filter(|open| open.in_flight == 0 && !open.is_unasked()).count() as u64;
+        // A quick look takes no slot.
+        let is_in_slot = |open: &Experiment| open.in_flight > 0 && !self.state.smoking.contains_key(&open.id);
+        let waiting = self.candidates().filter(|open| !is_in_slot(open) && !open.is_unasked()).count() as u64;
         // One that fails is not asked over and over while a trial runs: ten in a row would end the run.
         let fails = self.state.run.as_ref().is_some_and(|run| run.failed_in_a_row > 0 || run.waiting.is_some());
         // Where something is about to be kept, the answer would be about yesterday's champion.

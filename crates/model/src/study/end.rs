@@ -28,7 +28,11 @@ impl Study {
                 _ => None,
             })
         };
-        broken.or_else(unguarded).or_else(refused)
+        let smoked = || match self.smoke_need(baseline) {
+            Some(Need::Verdict(judged)) => Some((judged.verdict, judged.reason)),
+            _ => None,
+        };
+        broken.or_else(unguarded).or_else(refused).or_else(smoked)
     }
 
     /// Nothing new starts; what runs may finish; then the run ends.
@@ -63,7 +67,7 @@ impl Study {
         if let Some((verdict, reason)) = failed.filter(|(verdict, _)| !vouched(*verdict)) {
             return Some(StopReason::ChampionFailed { verdict, reason });
         }
-        if let Some(reason) = self.broken_guard() {
+        if let Some(reason) = self.broken_guard().or_else(|| self.broken_smoke()) {
             return Some(reason);
         }
         let (night, total) = (self.spec.limits.night, self.spec.limits.total);

@@ -1,6 +1,7 @@
 //! One experiment while it is open, and for as long as it can still be champion.
 
 use super::guards::GuardRun;
+use super::smoke::SmokeRun;
 use crate::event::{AttemptFailure, Purpose};
 use crate::id::{CommitId, ContentId, ExperimentId, Seed, Segment, TrialId};
 use crate::judge::Estimate;
@@ -41,6 +42,12 @@ pub struct Experiment {
     /// The agent is at work on it right now.
     pub asked: bool,
     pub failure: Option<AttemptFailure>,
+    /// An agent was asked for it: it did not come of itself.
+    pub was_asked: bool,
+    /// How often it was repaired.
+    pub repairs: u32,
+    /// Nobody could repair it.
+    pub is_beyond_repair: bool,
     pub trials: Vec<Trial>,
     /// From which trial on its surface is the one it has now: it may have been put on another champion.
     pub fresh_from: usize,
@@ -48,10 +55,12 @@ pub struct Experiment {
     pub aided: u32,
     /// It could not be put on the champion that there is now.
     pub clashes: bool,
-    /// Trials and guards that are running.
+    /// Trials, guards and quick looks that are running.
     pub in_flight: u32,
     /// Guards that were run for it, and how they ended.
     pub guards: Vec<GuardRun>,
+    /// Quick looks at the surface that it has now, and how they ended.
+    pub smokes: Vec<SmokeRun>,
     /// Losses through our own fault, in a row.
     pub faults: u32,
     pub last_fault: String,
@@ -99,12 +108,16 @@ impl Experiment {
             started_at: at,
             asked: false,
             failure: None,
+            was_asked: false,
+            repairs: 0,
+            is_beyond_repair: false,
             trials: Vec::new(),
             fresh_from: 0,
             aided: 0,
             clashes: false,
             in_flight: 0,
             guards: Vec::new(),
+            smokes: Vec::new(),
             faults: 0,
             last_fault: String::new(),
             seconds: Millis(0),
@@ -123,6 +136,11 @@ impl Experiment {
     /// Whether its agent was stopped and has to be asked again.
     pub(super) fn is_unasked(&self) -> bool {
         !self.asked && self.content.is_none() && self.failure.is_none()
+    }
+
+    /// Whether its agent is at work on what it has proposed already.
+    pub(super) fn is_in_repair(&self) -> bool {
+        self.asked && self.content.is_some()
     }
 
     /// The trials of the surface it has now.

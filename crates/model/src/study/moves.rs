@@ -22,6 +22,7 @@ impl State {
             (open.form, open.tokens) = (proposed.form.clone(), proposed.tokens);
             // What passed was another tree.
             open.guards.clear();
+            open.smokes.clear();
         });
         if let Some(parent) = self.standing_at(&proposed.parent) {
             self.tuning.restack(id, parent);

@@ -30,6 +30,15 @@ pub(super) enum Need {
         guard: u32,
         on: Option<ExperimentId>,
     },
+    /// A quick look whether it can run at all, on the experiment itself or on the champion.
+    Smoke {
+        on: Option<ExperimentId>,
+    },
+    /// Whoever made it is to repair it; else this is its verdict.
+    Repair {
+        agent: String,
+        judged: Judged,
+    },
     Verdict(Judged),
 }
 
@@ -71,6 +80,11 @@ impl Study {
             if self.state.carried() != Some(experiment.id) && !self.is_current(experiment) {
                 return Need::Restack;
             }
+            match self.smoke_need(experiment) {
+                Some(Need::Verdict(judged)) => return self.repair_or(experiment, judged),
+                Some(need) => return need,
+                None => {}
+            }
         }
         if let Some(need) = self.guard_need(experiment, When::First) {
             return need;
@@ -80,7 +94,7 @@ impl Study {
         for trial in experiment.fresh() {
             if let Some((found, reason)) = self.broken(&trial.measurement) {
                 if forgiven == 0 {
-                    return verdict(found, reason);
+                    return self.repair_or(experiment, judged(experiment, found, reason, None));
                 }
                 forgiven -= 1;
             }
@@ -116,6 +130,12 @@ impl Study {
     }
 
     fn baseline_need(&self, baseline: &Experiment) -> Need {
+        // One that the baseline does not pass would refuse every candidate, all night.
+        match self.smoke_need(baseline) {
+            Some(Need::Verdict(_)) => return Need::Patience,
+            Some(need) => return need,
+            None => {}
+        }
         for trial in &baseline.trials {
             // The run ends with it (see `Study::baseline_failure`): there is nothing to compare with.
             if self.broken(&trial.measurement).is_some() {
@@ -149,24 +169,8 @@ impl Study {
 
     /// Why a trial gave no number that can be compared.
     pub fn broken(&self, measurement: &Measurement) -> Option<(Verdict, Reason)> {
-        match &measurement.ending {
-            Ending::Exited { code: 0 } => {}
-            ending @ Ending::TimedOut { .. } => {
-                return Some((Verdict::TimedOut, Reason::Ended { ending: ending.clone() }));
-            }
-            ending @ Ending::DiskFilled => {
-                return Some((Verdict::DiskLimit, Reason::Ended { ending: ending.clone() }));
-            }
-            ending @ Ending::OutOfMemory { .. } => {
-                return Some((Verdict::OutOfMemory, Reason::Ended { ending: ending.clone() }));
-            }
-            ending @ Ending::TooManyProcesses { .. } => {
-                return Some((Verdict::PidsLimit, Reason::Ended { ending: ending.clone() }));
-            }
-            ending @ Ending::TooMuchOutput { .. } => {
-                return Some((Verdict::OutputLimit, Reason::Ended { ending: ending.clone() }));
-            }
-            ending => return Some((Verdict::Crashed, Reason::Ended { ending: ending.clone() })),
+        if let Some(verdict) = broken_by(&measurement.ending) {
+            return Some((verdict, Reason::Ended { ending: measurement.ending.clone() }));
         }
         let Some(score) = measurement.metric else {
             let name = &self.spec.metric.name;
@@ -181,6 +185,19 @@ impl Study {
         let implausible = Reason::Implausible { value, low, high };
         (value < low || value > high).then_some((Verdict::Suspect, implausible))
     }
+}
+
+/// The verdict of what ended so; `None` where it ended well.
+pub(super) fn broken_by(ending: &Ending) -> Option<Verdict> {
+    Some(match ending {
+        Ending::Exited { code: 0 } => return None,
+        Ending::TimedOut { .. } => Verdict::TimedOut,
+        Ending::DiskFilled => Verdict::DiskLimit,
+        Ending::OutOfMemory { .. } => Verdict::OutOfMemory,
+        Ending::TooManyProcesses { .. } => Verdict::PidsLimit,
+        Ending::TooMuchOutput { .. } => Verdict::OutputLimit,
+        Ending::Exited { .. } | Ending::Signaled { .. } => Verdict::Crashed,
+    })
 }
 
 /// Whether we lost it so often in a row that trying again is no use.

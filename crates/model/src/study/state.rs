@@ -7,6 +7,7 @@ use super::guards::{GuardRun, GuardTally, Guarding};
 use super::judging::Judging;
 use super::letters::is_by_hand;
 use super::row::{Running, SegmentRow};
+use super::smoke::Smoking;
 use super::tuning::Tuning;
 use super::waiting::Waiting;
 use crate::event::{
@@ -47,6 +48,7 @@ pub struct State {
     pub(super) forms: HashMap<ContentId, ExperimentId>,
     pub(super) running: BTreeMap<TrialId, (Running, (Slot, Seed))>,
     pub(super) guarding: BTreeMap<(ExperimentId, u32), Guarding>,
+    pub(super) smoking: BTreeMap<ExperimentId, Smoking>,
     /// Every command that ran as a guard, and how it fared.
     pub(super) guards: BTreeMap<String, GuardTally>,
     pub(super) tuning: Tuning,
@@ -149,7 +151,7 @@ impl State {
                 let segment = self.segment_number();
                 let new = || Experiment::new(*experiment, segment, agent, at);
                 let entry = self.open.entry(*experiment).or_insert_with(new);
-                entry.asked = true;
+                (entry.asked, entry.was_asked) = (true, true);
                 entry.agent = agent.clone();
                 entry.parent = Some(parent.clone());
                 self.saw(*experiment);
@@ -239,6 +241,12 @@ impl State {
                 self.guarding.remove(&(*experiment, *guard));
                 self.lose(*experiment, loss);
             }
+            What::SmokeStarted { experiment, on, .. } => self.start_smoke(*experiment, *on),
+            What::SmokeFinished { experiment, ending, usage, .. } => self.end_smoke(*experiment, ending, *usage),
+            What::SmokeLost { experiment, loss } => {
+                self.smoking.remove(experiment);
+                self.lose(*experiment, loss);
+            }
             What::Judged(judged) => self.judge(judged, at),
             What::BranchAdvanced { experiment, to, .. } => {
                 self.unadvanced = None;
@@ -253,6 +261,15 @@ impl State {
                 if self.aside {
                     return;
                 }
+            }
+            What::RepairAsked { experiment, .. } => self.with_open(*experiment, |open| open.asked = true),
+            What::Repaired(proposed) => {
+                self.answered(None, at);
+                self.repair(proposed);
+            }
+            What::NotRepaired { experiment, failure, .. } => {
+                self.answered(Some(failure), at);
+                self.with_open(*experiment, |open| (open.asked, open.is_beyond_repair) = (false, true));
             }
             What::Restacked(proposed) => self.restack(proposed),
             What::NotRestacked { experiment } => self.with_open(*experiment, |open| open.clashes = true),
@@ -296,9 +313,10 @@ impl State {
         });
         let guards =
             self.guarding.keys().map(|&(experiment, guard)| What::GuardLost { experiment, guard, loss: loss() });
+        let smokes = self.smoking.keys().map(|&experiment| What::SmokeLost { experiment, loss: loss() });
         let asked = self.open.values().filter(|open| open.asked);
         let attempts = asked.map(|open| What::AttemptLost { experiment: open.id });
-        trials.chain(guards).chain(attempts).collect()
+        trials.chain(guards).chain(smokes).chain(attempts).collect()
     }
 
     /// Lets go of what was judged: its row is stored, and memory stays small over a hundred thousand experiments.
@@ -464,10 +482,14 @@ impl State {
         for (experiment, _) in std::mem::take(&mut self.guarding).into_keys() {
             self.lose(experiment, &Loss::Interrupted);
         }
+        for experiment in std::mem::take(&mut self.smoking).into_keys() {
+            self.lose(experiment, &Loss::Interrupted);
+        }
         for open in self.open.values_mut() {
             open.asked = false;
             // The guards may be others now: what passed then says nothing of them.
             open.guards.clear();
+            open.smokes.clear();
         }
         for known in self.open.values_mut().chain(self.standing.values_mut()) {
             known.faults = 0;

@@ -33,6 +33,18 @@ pub enum Step {
         on: Option<ExperimentId>,
         slot: Slot,
     },
+    /// A quick look whether it can run at all, outside of any slot.
+    Smoke {
+        experiment: ExperimentId,
+        command: String,
+        /// The champion, where it is tried on that; else it runs on the experiment itself.
+        on: Option<ExperimentId>,
+    },
+    /// Ask whoever made it to repair what crashed at once.
+    Repair {
+        experiment: ExperimentId,
+        agent: String,
+    },
     Judge(crate::event::Judged),
     /// Put the proposal on the champion that there is now.
     Restack {
@@ -60,6 +72,8 @@ impl Step {
             Step::RunGuard { experiment, guard, command, on, slot } => {
                 What::GuardStarted { experiment, guard, slot, on, command }
             }
+            Step::Smoke { experiment, command, on } => What::SmokeStarted { experiment, on, command },
+            Step::Repair { experiment, agent } => What::RepairAsked { experiment, agent },
             Step::Judge(judged) => What::Judged(judged),
             Step::Retract(retracted) => What::Retracted(retracted),
             Step::Stop(reason) => What::RunStopped { reason },
@@ -159,6 +173,12 @@ impl Study {
         if self.is_in_doubt() {
             return self.check(slot?);
         }
+        if let Some(step) = self.next_repair(asks) {
+            return Some(step);
+        }
+        if let Some(step) = self.next_smoke(begins) {
+            return Some(step);
+        }
         let evaluation = slot.and_then(|slot| self.next_evaluation(slot, begins));
         evaluation.or_else(|| if asks { self.next_question(slot.is_some(), now) } else { None })
     }
@@ -172,7 +192,7 @@ impl Study {
                 Some(Step::RunGuard { experiment: experiment.id, guard, command, on, slot })
             }
             Need::Restack => Some(Step::Restack { experiment: experiment.id }),
-            Need::Agent | Need::Patience | Need::Verdict(_) => None,
+            Need::Smoke { .. } | Need::Repair { .. } | Need::Agent | Need::Patience | Need::Verdict(_) => None,
         };
         if !self.state.calibrated() {
             let open = |id: ExperimentId| self.in_scope().find(|open| open.id == id).and_then(evaluate);
@@ -180,7 +200,7 @@ impl Study {
             return open(self.state.baseline()).or_else(|| self.more_calibration(slot)).or_else(carried);
         }
         // An earlier run may have left more open than this one is to bring to a verdict.
-        let in_flight = self.candidates().filter(|open| open.in_flight > 0).count() as u64;
+        let in_flight = self.candidates().filter(|open| open.in_flight > 0 || open.is_in_repair()).count() as u64;
         let may_count = self.left().is_none_or(|left| in_flight < left);
         let open = || self.candidates().filter(|_| may_count);
         // What is nearest to its verdict first: a slot that confirms ends an experiment. Then the level that all
@@ -217,7 +237,8 @@ impl Study {
     /// Baseline trials side by side, where there are slots for them.
     fn more_calibration(&self, slot: Slot) -> Option<Step> {
         let baseline = self.state.find(self.state.baseline())?;
-        self.calibration_due(baseline).then(|| self.trial(baseline.id, Purpose::Baseline, slot))
+        let may_run = self.smoke_need(baseline).is_none();
+        (may_run && self.calibration_due(baseline)).then(|| self.trial(baseline.id, Purpose::Baseline, slot))
     }
 
     /// The champion once more: if it breaks too, something happened to the machine or the data.
@@ -264,6 +285,7 @@ impl Study {
     pub(super) fn idle(&self) -> bool {
         self.state.running.is_empty()
             && self.state.guarding.is_empty()
+            && self.state.smoking.is_empty()
             && self.state.open.values().all(|open| !open.asked)
     }
 

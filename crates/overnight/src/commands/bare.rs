@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use overnight_engine::holdout::openings;
-use overnight_engine::load::{SiteError, locate};
+use overnight_engine::load::{Site, SiteError, locate};
 use overnight_engine::workspace::{GitError, UserRepo, shell_word};
 use overnight_model::event::StopReason;
 use overnight_model::spec::Spec;
@@ -91,6 +91,11 @@ fn has_files(folder: &Path) -> bool {
 
 const GIT_INIT: What = What::Git(&["init"]);
 const GIT_COMMIT: What = What::Git(&["add -A", "commit -m baseline"]);
+
+/// A study that nothing was run of, as `status` tells it too.
+pub(super) fn unbegun(place: &Place, site: Site) -> Outcome<Vec<String>> {
+    Ok(one(place, &Standing::of(site)?))
+}
 
 fn one(place: &Place, standing: &Standing) -> Vec<String> {
     let mut lines = vec![format!("study      {} · {}", standing.site.study, describe(standing))];

@@ -19,6 +19,9 @@ use crate::views::{json, night, term};
 const PAGE: usize = 20;
 
 pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
+    if args.lines == Some(0) {
+        return Err(CliError::usage("-n 0 would show nothing").hint("leave it out for the last 20, or take --all"));
+    }
     if let Some(words) = &args.search {
         return search::search(place, args, words);
     }

@@ -54,10 +54,7 @@ pub(crate) fn experiment_of(reader: &Reader, commit: &CommitId) -> Outcome<Optio
 
 /// What it is now: as it was proposed, or as it was put on another champion.
 fn latest(events: &[StoredEvent]) -> Option<&Proposed> {
-    events.iter().rev().find_map(|stored| match &stored.event.what {
-        What::Proposed(proposed) | What::Restacked(proposed) => Some(proposed),
-        _ => None,
-    })
+    events.iter().rev().find_map(|stored| stored.event.what.made())
 }
 
 fn parent_surface(reader: &Reader, proposed: &Proposed) -> Outcome<Option<Vec<SurfaceBlob>>> {

@@ -7,6 +7,7 @@ use overnight_engine::lock::Holder;
 use overnight_engine::say::{self, Posted, Word};
 use serde_json::json;
 
+use super::standing::{Paper, Standing};
 use crate::args::Place;
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, printable};
@@ -19,8 +20,8 @@ const MOST: usize = 20;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Say {
-    /// What every agent is told from now on, in a sentence or two
-    #[arg(value_name = "WORDS", num_args = 1.., required_unless_present_any = ["list", "done"])]
+    /// What every agent is told from now on, in a sentence or two; without any, what agents are told is listed
+    #[arg(value_name = "WORDS", num_args = 1..)]
     words: Vec<String>,
     /// List what agents are told
     #[arg(long, conflicts_with_all = ["words", "done"])]
@@ -35,7 +36,7 @@ pub(crate) struct Say {
 
 pub(crate) fn say(place: &Place, args: &Say) -> Outcome<Exit> {
     let site = locate(&place.dir, place.study.as_deref())?;
-    if args.list {
+    if args.list || (args.words.is_empty() && args.done.is_none()) {
         return list(&say::words(&site)?, &site, args.json);
     }
     let text = args.done.is_none().then(|| text(&args.words.join(" "))).transpose()?;
@@ -61,7 +62,10 @@ pub(crate) fn say(place: &Place, args: &Say) -> Outcome<Exit> {
     }
     let number = spoken.map_or_else(String::new, |word| format!(" {}", word.said.word));
     let what = if args.done.is_some() { "taken back" } else { "said      " };
-    ui::say(&format!("{what} word{number}: {}", when(&posted)));
+    ui::say(&format!("{what} word{number}: {}", when(&posted, args.done.is_some())));
+    if args.done.is_none() && nobody_reads(&site) {
+        ui::say("note       nobody reads it: the tuner is the only agent of this study, and follows no words");
+    }
     Ok(Exit::Done)
 }
 
@@ -71,7 +75,13 @@ pub(crate) fn speak(site: &Site, who: &str, said: &str) -> Outcome<String> {
     let _turn = Inbox::of(&site.state()).turn()?;
     let letter = words(text, &say::words(site)?)?;
     let me = Holder { pid: std::process::id(), what: "overnight mcp".to_owned(), dir: site.dir.clone() };
-    Ok(when(&say::post(site, &me, &letter, clock::now())?))
+    Ok(when(&say::post(site, &me, &letter, clock::now())?, false))
+}
+
+/// Whether the study has no agent that words would reach. People who use `try` read them in the brief, if at all.
+fn nobody_reads(site: &Site) -> bool {
+    let standing = Standing::of(site.clone());
+    matches!(standing.map(|standing| standing.paper), Ok(Paper::Sound(spec)) if !spec.agent.has_model())
 }
 
 fn text(text: &str) -> Outcome<String> {
@@ -113,6 +123,7 @@ fn list(known: &[Word], site: &Site, json: bool) -> Outcome<Exit> {
     }
     if known.is_empty() {
         ui::data("agents are told nothing but their brief");
+        ui::say("say something: overnight say \"no new dependencies\"");
     }
     for word in known {
         let waits = if word.is_recorded { "" } else { " · waits to be taken up" };
@@ -122,8 +133,9 @@ fn list(known: &[Word], site: &Site, json: bool) -> Outcome<Exit> {
     Ok(Exit::Done)
 }
 
-fn when(posted: &Posted) -> String {
+fn when(posted: &Posted, is_taken_back: bool) -> String {
     match posted {
+        Posted::Recorded if is_taken_back => "agents are not told any more, from the next brief on".to_owned(),
         Posted::Recorded => "agents are told from the next brief on".to_owned(),
         Posted::WithRun(Some(holder)) => {
             format!("process {} runs the study and takes it up before the next brief", holder.pid)

@@ -277,6 +277,12 @@ fn show(live: &Live, event: &Event, state: &State) {
         What::TrialStarted { trial, experiment, .. } => {
             live.now(&format!("{}: trial {trial} is running", term::whose(*experiment)));
         }
+        What::SmokeStarted { experiment, .. } => {
+            live.now(&format!("{}: a quick look before it takes a slot", term::whose(*experiment)));
+        }
+        What::RepairAsked { experiment, agent } => {
+            live.now(&format!("experiment {experiment}: it crashed at once, and {agent} repairs it"));
+        }
         What::GuardStarted { experiment, on, .. } => {
             let on = if on.is_some() { ", on the champion" } else { "" };
             live.now(&format!("{}: a guard is running{on}", term::whose(*experiment)));

@@ -15,7 +15,9 @@ use serde_json::json;
 mod guards;
 mod judged;
 mod literals;
+mod repairs;
 mod sheet;
+mod smokes;
 
 use self::judged::Case;
 use self::sheet::{Fact, Sheet};
@@ -51,7 +53,9 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     let mut facts = head(&row, metric);
     facts.extend(model_line(&events));
     facts.extend(case.facts());
-    let mut trials = trial_lines(&events);
+    let mut trials = repairs::lines(&events);
+    trials.extend(smokes::lines(&events));
+    trials.extend(trial_lines(&events));
     trials.extend(case.trial_lines());
     trials.extend(guards::lines(&events));
     // What the champion printed is not about this experiment.
@@ -220,14 +224,22 @@ fn model_line(events: &[StoredEvent]) -> Option<Fact<'static>> {
 fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
     let mut found = Vec::new();
     let mut guards = guards::runs(events).into_iter();
+    let mut smokes = smokes::runs(events).into_iter();
     for stored in events {
         match &stored.event.what {
             What::Proposed(Proposed { output: Some(output), .. })
             | What::AttemptFailed { output: Some(output), .. } => {
                 found.push(("the agent".to_owned(), output));
             }
+            What::Repaired(Proposed { output: Some(output), .. }) | What::NotRepaired { output: Some(output), .. } => {
+                found.push(("the agent's repair".to_owned(), output));
+            }
             What::GuardFinished { .. } => {
                 let run = guards.next();
+                found.extend(run.and_then(|run| Some((run.name(), run.output?))));
+            }
+            What::SmokeFinished { .. } => {
+                let run = smokes.next();
                 found.extend(run.and_then(|run| Some((run.name(), run.output?))));
             }
             What::TrialFinished { trial, measurement, .. } => {
@@ -269,6 +281,9 @@ fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &s
         fields.insert("measurements".to_owned(), json!(trials));
         let guards: Vec<_> = guards::runs(events).iter().map(guards::Run::json).collect();
         fields.insert("guards".to_owned(), json!(guards));
+        let smokes: Vec<_> = smokes::runs(events).iter().map(smokes::Run::json).collect();
+        fields.insert("smokes".to_owned(), json!(smokes));
+        fields.insert("repairs".to_owned(), json!(repairs::json(events)));
         fields.insert("diff".to_owned(), json!(diff));
         fields.extend(case.json().into_iter().map(|(name, value)| (name.to_owned(), value)));
     }

@@ -50,7 +50,12 @@ pub(crate) fn row_line(row: &Row) -> String {
         Some(_) => format!("{} ({})", row.description, row.reason.as_deref().unwrap_or("")),
     };
     let why = if row.description.is_empty() { row.reason.clone().unwrap_or_default() } else { why };
-    format!("{:>5}  {verdict:<14} {metric:>12} {:>12}  {}", row.experiment, gain(row), crate::ui::printable(&why))
+    format!(
+        "{:>5}  {verdict:<14} {metric:>12} {:>12}  {}",
+        row.experiment,
+        gain(row),
+        crate::ui::printable(&why).replace('\n', " ")
+    )
 }
 
 /// One row of another tool's history on one line. It has no number here: nothing of it was measured.

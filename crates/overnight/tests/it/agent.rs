@@ -45,7 +45,8 @@ echo thinking aloud; echo; echo "less by one"; echo
         "surface": ["knobs.py"], "program": "Try less.\n", "baseline": standing, "champion": standing,
         "limits": {
             "run": "sh score.sh", "kill_seconds": 70, "guards": [],
-            "locked": "every file but the surface is locked; a proposal that changes, adds or removes another is refused and not run",
+            "locked": "every file but the surface is locked; a proposal that changes or removes another is refused and not run, \
+                       and files that are added are not taken along",
             "gain": "`loss` is lower than the champion's, surely enough for the noise of the measurement; the engine repeats close \
                      ones and decides",
         },

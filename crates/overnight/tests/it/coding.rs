@@ -111,8 +111,22 @@ fn a_night_with(agent: &'static str) {
     assert!(!questions.iter().any(|request| carries_key(&request.body.to_string())), "the key is no part of a prompt");
     // Nothing of it stays: neither the key in the study's own folder, nor a file in the person's home.
     assert_eq!(files_with(&night.repo.dir(), KEY.as_bytes()), Vec::<PathBuf>::new());
+    for store in [night.repo.state().join("store.git"), night.repo.dir().join(".git")] {
+        let objects = objects_of(&store);
+        assert!(objects.contains("x = 5"), "the surface is among them");
+        assert!(!objects.contains(KEY), "{}", store.display());
+    }
     assert_eq!(std::fs::read_dir(night.repo.home()).unwrap().count(), 0, "the person's home is not touched");
     night.repo.assert_sound();
+}
+
+/// Every object of a repository as text; git keeps them deflated.
+fn objects_of(store: &Path) -> String {
+    let mut git = std::process::Command::new("git");
+    git.arg("--git-dir").arg(store).args(["cat-file", "--batch-all-objects", "--batch"]);
+    let output = git.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 fn files_with(folder: &Path, text: &[u8]) -> Vec<PathBuf> {

@@ -23,7 +23,8 @@ fn a_word_is_told_until_it_is_taken_back() {
     repo.ok(&["say", "no new dependencies"]).says("said       word 2: agents are told from the next brief on");
     assert_eq!(told(&repo), ["look at the cache", "no new dependencies"]);
     repo.ok(&["check", "--brief"]).says("# The person says, latest last\n\n- look at the cache\n- no new dependencies");
-    repo.ok(&["say", "--done", "1"]).says("taken back word 1");
+    repo.ok(&["say", "--done", "1"]).says("taken back word 1: agents are not told any more, from the next brief on");
+    repo.ok(&["say"]).says("    2  no new dependencies\n");
     assert_eq!(told(&repo), ["no new dependencies"]);
     let said = lines(&repo.ok(&["say", "a third", "--json"]).stdout);
     assert_eq!((&said[0]["word"], &said[0]["state"]), (&3.into(), &"recorded".into()));
@@ -65,12 +66,14 @@ fn what_cannot_be_said_is_refused_with_a_reason() {
     repo.overnight(&["say", " "]).ended(2).says("there is nothing to say");
     repo.overnight(&["say", &"long ".repeat(300)]).ended(2).says("write it into the program");
     repo.overnight(&["say", "--done", "7"]).ended(2).says("agents are told no word 7");
-    repo.overnight(&["say"]).ended(2);
+    repo.ok(&["say"]).says("agents are told nothing but their brief").says("overnight say \"no new dependencies\"");
+    repo.ok(&["say", "wider"]).says("nobody reads it: the tuner is the only agent of this study");
+    repo.ok(&["say", "--done", "1"]);
     for word in 0..20 {
-        repo.ok(&["say", &format!("word {word}")]);
+        repo.ok(&["say", &format!("word {word}")]).says("said");
     }
     repo.overnight(&["say", "one more"]).ended(2).says("agents are told 20 words already");
-    repo.ok(&["say", "--list"]).says("   20  word 19");
+    repo.ok(&["say", "--list"]).says("   21  word 19");
     assert_eq!(repo.git(&["status", "--porcelain"]), "", "nothing of it shows in the checkout");
 }
 

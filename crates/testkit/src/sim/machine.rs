@@ -199,8 +199,12 @@ impl Machine for Simulated {
             }),
         };
         match action {
-            Action::Ask { experiment, contents, .. } => {
-                let arrival = match (loss, people::propose(&setup, experiment, &contents, &world.past)) {
+            Action::Ask { experiment, contents, brief, .. } => {
+                let answer = match brief.repair {
+                    None => people::propose(&setup, experiment, &contents, &world.past),
+                    Some(_) => people::repair(&setup, experiment, &contents, &world.past),
+                };
+                let arrival = match (loss, answer) {
                     (Some(_), _) => Arrival::AttemptLost { experiment },
                     (None, Answer::Failed(failure)) => {
                         Arrival::AttemptFailed { experiment, failure, output: None, used: None }
@@ -212,6 +216,27 @@ impl Machine for Simulated {
                 };
                 drop(world);
                 self.begin(Kind::Agent, None, took, arrival, Arrival::AttemptLost { experiment });
+            }
+            Action::Smoke { experiment, contents, .. } => {
+                let flaky_guard = setup.faults.flaky_guard;
+                let spoilt = match world.guard_outage {
+                    left if left > 0 && world.troubled => {
+                        world.guard_outage -= u64::from(loss.is_none());
+                        true
+                    }
+                    _ => world.trouble(flaky_guard * 20),
+                };
+                let usage = Usage { wall: Millis(took as u64 / 20), ..Usage::default() };
+                let arrival = match loss {
+                    Some(loss) => Arrival::SmokeLost { experiment, loss },
+                    None => {
+                        let ending = if spoilt { Ending::Exited { code: 1 } } else { people::smoke(&contents) };
+                        Arrival::SmokeFinished { experiment, ending, usage, output: None }
+                    }
+                };
+                drop(world);
+                let stopped = Arrival::SmokeLost { experiment, loss: Loss::Interrupted };
+                self.begin(Kind::Evaluation, None, took / 20, arrival, stopped);
             }
             Action::Trial { trial, experiment, slot, contents, .. } => {
                 world.referee.saw(&contents, Some(experiment));

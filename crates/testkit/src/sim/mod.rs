@@ -519,6 +519,8 @@ impl Simulation {
         let seen = &mut world.referee.seen;
         seen.retreats_killed += u32::from(folded.retreating.is_some());
         seen.restacks_killed += u32::from(matches!(next, Some(Step::Restack { .. })));
+        let in_repair = |found: &overnight_model::study::Experiment| found.asked && found.content.is_some();
+        seen.repairs_killed += u32::from(folded.open().any(in_repair));
     }
 
     fn check_end(&mut self) {

@@ -53,6 +53,31 @@ pub fn propose(setup: &Setup, experiment: ExperimentId, champion: &Contents, pas
     Answer::Proposal { contents: edited(setup, champion, is_lucky, &mut random), description }
 }
 
+/// Asks the simulated agent to repair what crashed at once. The same question gets the same answer.
+pub fn repair(setup: &Setup, experiment: ExperimentId, crashed: &Contents, past: &[Contents]) -> Answer {
+    let mut random = Random::of(setup.seed ^ experiment.0.wrapping_mul(0x4E9A), &joined(crashed));
+    let description = if random.one_in(3) { String::new() } else { "mended".to_owned() };
+    match random.below(12) {
+        0 => return Answer::Failed(AttemptFailure::error("the provider is down")),
+        1 => return Answer::Failed(AttemptFailure::NoChange),
+        2 => return Answer::Proposal { contents: crashed.clone(), description },
+        3 => return Answer::Proposal { contents: too_far(crashed), description },
+        4 if !past.is_empty() => return Answer::Proposal { contents: random.pick(past).clone(), description },
+        _ => {}
+    }
+    let mode = if random.one_in(4) { "crash" } else { "ok" };
+    let mut contents = crashed.clone();
+    for (_, bytes) in &mut contents.0 {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let lines = text.split_inclusive('\n').map(|line| match line.starts_with("mode = ") {
+            true => format!("mode = \"{mode}\"\n"),
+            false => line.to_owned(),
+        });
+        *bytes = lines.collect::<String>().into_bytes();
+    }
+    Answer::Proposal { contents, description }
+}
+
 /// The settings of the surface; the last one lies in the second file.
 const NAMES: [&str; 7] = ["lr", "wd", "beta", "clip", "warm", "decay", "depth"];
 
@@ -61,7 +86,8 @@ pub fn edited(setup: &Setup, champion: &Contents, is_lucky: bool, random: &mut R
     let mut contents = champion.clone();
     let mode = match random.below(100) {
         dice if !setup.faults.bad_candidates || dice >= 30 => "ok",
-        0..4 => "crash",
+        0..3 => "crash",
+        3 => "typo",
         4..6 => "signal",
         6..9 => "hang",
         9..12 => "missing",
@@ -131,6 +157,8 @@ pub fn measure(
         "flaky" => *random.pick(&["ok", "crash", "missing", "hang"]),
         mode => mode,
     };
+    // A slip shows at once, more often than not.
+    let wall = if mode == "crash" && random.one_in(2) { Millis(wall.0 / 20) } else { wall };
     let usage = Usage { wall, cpu: Millis(wall.0 / 2), peak_bytes: 100 << 20 };
     let memory = if mode == "hungry" { 1000.0 } else { 200.0 + random.unit() };
     let numbers: BTreeMap<String, Score> = [("memory".to_owned(), Score::new(memory).expect("finite"))].into();
@@ -151,7 +179,7 @@ pub fn measure(
     };
     let name = "loss".to_owned();
     let (ending, metric, problem) = match mode {
-        "crash" => (Ending::Exited { code: 1 }, None, None),
+        "crash" | "typo" => (Ending::Exited { code: 1 }, None, None),
         "signal" => (Ending::Signaled { signal: 11 }, None, None),
         "hang" => (Ending::TimedOut { after: Millis(90_000) }, None, None),
         "missing" => {
@@ -203,6 +231,13 @@ pub fn word(suspect: ExperimentId, random: &mut Random) -> (Reviewed, bool) {
 pub fn guard(contents: &Contents) -> Ending {
     let text = joined(contents);
     let fails = String::from_utf8_lossy(&text).contains("mode = \"guard\"");
+    Ending::Exited { code: i32::from(fails) }
+}
+
+/// Runs the simulated quick look: it finds some of what would crash.
+pub fn smoke(contents: &Contents) -> Ending {
+    let text = joined(contents);
+    let fails = String::from_utf8_lossy(&text).contains("mode = \"typo\"");
     Ending::Exited { code: i32::from(fails) }
 }
 

@@ -5,8 +5,10 @@
 
 mod life;
 mod merge;
+mod repair;
 mod ruling;
 mod seen;
+mod smoke;
 
 pub use life::Life;
 pub use seen::Seen;
@@ -19,7 +21,7 @@ use overnight_engine::ledger::ChainHash;
 use overnight_model::event::{Loss, Proposed, Purpose, Reviewed, RunFacts, Said, Scope, StopReason};
 use overnight_model::proposal::{Contents, content_id};
 use overnight_model::study::Summary;
-use overnight_model::{ContentId, Event, ExperimentId, Reason, Score, Slot, TrialId, Verdict, What};
+use overnight_model::{ContentId, Ending, Event, ExperimentId, Reason, Score, Slot, TrialId, Verdict, What};
 
 use super::setup::Setup;
 
@@ -64,6 +66,7 @@ pub struct Referee {
     guarding: BTreeMap<(ExperimentId, u32), (Slot, Option<ExperimentId>)>,
     /// How guards ended in this run, on whose commit, in order.
     guarded: BTreeMap<(ExperimentId, u32, Option<ExperimentId>), Vec<bool>>,
+    smokes: smoke::Smokes,
     pub seen: Seen,
     /// Repeats of one surface of this segment were unequal.
     scatters: bool,
@@ -107,6 +110,7 @@ impl Default for Referee {
             running: BTreeMap::new(),
             guarding: BTreeMap::new(),
             guarded: BTreeMap::new(),
+            smokes: smoke::Smokes::default(),
             seen: Seen::default(),
             scatters: false,
             closing: false,
@@ -254,6 +258,7 @@ impl Referee {
             event.what,
             What::TrialLost { loss: Loss::Interrupted, .. }
                 | What::GuardLost { loss: Loss::Interrupted, .. }
+                | What::SmokeLost { loss: Loss::Interrupted, .. }
                 | What::AttemptLost { .. }
         );
         let takes_over = match &event.what {
@@ -303,6 +308,7 @@ impl Referee {
                 assert!(self.lives.values().all(|life| !life.asked), "an attempt was not recorded as lost");
                 self.lives.values_mut().for_each(|life| life.faults = 0);
                 self.guarded.clear();
+                self.smokes.start_run();
                 if let Some(baseline) = self.lives.get_mut(&self.baseline).filter(|b| b.verdict.is_none()) {
                     baseline.trials.retain(|(_, score)| score.is_some());
                 }
@@ -315,7 +321,10 @@ impl Referee {
                 }
                 if matches!(reason, StopReason::GuardBroken { .. }) {
                     let broken = self.guarded.iter().any(|((_, _, on), runs)| on.is_some() && **runs == [false, false]);
-                    assert!(broken, "a guard was called broken that the champion did not fail twice");
+                    assert!(
+                        broken || self.smokes.fails_on_champion(),
+                        "a guard was called broken that the champion did not fail twice"
+                    );
                 }
             }
             What::StopRequested { .. } | What::Imported(_) | What::Unknown => {}
@@ -357,6 +366,9 @@ impl Referee {
                 life.becomes(&proposed.commit.0);
                 life.parent = Some(proposed.parent.0.clone());
             }
+            What::RepairAsked { experiment, .. } => self.ask_repair(setup, *experiment),
+            What::Repaired(proposed) => self.repair(proposed),
+            What::NotRepaired { experiment, .. } => self.give_up_repair(*experiment),
             What::Restacked(proposed) => self.restack(proposed),
             What::NotRestacked { experiment } => self.clash(*experiment),
             What::TrialStarted { trial, experiment, purpose, slot, aid, .. } => {
@@ -364,6 +376,7 @@ impl Referee {
                 self.take_slot(*slot, *experiment);
                 self.check_doubt(*purpose);
                 self.check_purpose(*experiment, *purpose, *aid);
+                self.check_smoked(setup, *experiment, *purpose);
                 self.running.insert(*trial, (*experiment, *slot, *purpose));
             }
             What::TrialFinished { trial, experiment, measurement } => {
@@ -378,7 +391,10 @@ impl Referee {
                 } else if self.champion == Some(*experiment) && number.is_none() {
                     (self.doubt.left_broken, self.doubt.checked) = (true, None);
                 }
+                let crashed = matches!(measurement.ending, Ending::Signaled { .. } | Ending::Exited { code: 1.. });
+                let early = crashed && measurement.usage.wall.0 <= 3000;
                 let life = self.life(*experiment);
+                life.crashed_at_once = early || (life.crashed_at_once && purpose == Purpose::Check);
                 life.trials.push((purpose, score));
                 life.gave_a_number |= number.is_some();
                 life.faults = 0;
@@ -416,6 +432,16 @@ impl Referee {
             What::GuardLost { experiment, guard, loss } => {
                 let slot = self.guarding.remove(&(*experiment, *guard));
                 assert!(slot.is_some(), "a lost guard {guard} of {experiment} was not running");
+                self.open_life(*experiment);
+                self.lose(*experiment, loss);
+            }
+            What::SmokeStarted { experiment, on, command } => self.start_smoke(setup, *experiment, *on, command),
+            What::SmokeFinished { experiment, ending, .. } => {
+                self.end_smoke(*experiment, ending.succeeded());
+                self.open_life(*experiment).faults = 0;
+            }
+            What::SmokeLost { experiment, loss } => {
+                self.smokes.lose(*experiment);
                 self.open_life(*experiment);
                 self.lose(*experiment, loss);
             }

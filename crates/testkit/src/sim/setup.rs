@@ -39,6 +39,10 @@ pub struct Setup {
     /// Contents beyond what the ledger keeps in its database.
     pub large: bool,
     pub marker: bool,
+    /// How often a candidate that crashed at once goes back.
+    pub repairs: u32,
+    /// A quick look before a slot is taken.
+    pub smoke: bool,
     pub guard_first: bool,
     pub guard_before_keep: bool,
     pub guard_number: bool,
@@ -130,6 +134,8 @@ impl Setup {
             two_files: random.one_in(3),
             large: random.one_in(12),
             marker: random.one_in(3),
+            repairs: *Random::new(seed ^ 0x4e9a14).pick(&[0, 1, 1]),
+            smoke: Random::new(seed ^ 0x5303e).one_in(2),
             guard_first: random.one_in(4),
             guard_before_keep: random.one_in(3),
             guard_number: random.one_in(3),
@@ -166,6 +172,8 @@ impl Setup {
             two_files: false,
             large: false,
             marker: false,
+            repairs: 1,
+            smoke: true,
             guard_first: false,
             guard_before_keep: true,
             guard_number: false,
@@ -228,6 +236,9 @@ impl Setup {
             "surface = {surface}\nmetric = {{ name = \"loss\", goal = \"{goal}\"{min_gain}{plausible} }}\n\
              [evaluate]\nrun = \"python3 train.py\"\nbudget = \"30s\"\n"
         );
+        if self.smoke {
+            text += "smoke = \"look\"\n";
+        }
         if self.guard_first {
             text += "[[guard]]\nrun = \"compile\"\nwhen = \"first\"\n";
         }
@@ -241,7 +252,7 @@ impl Setup {
             true => "[agent]\nuse = \"tuner\"\n",
             false => "[agent]\nuse = \"command\"\ncommand = \"./agent\"\n",
         };
-        text += &format!("ahead = {}\n", self.ahead);
+        text += &format!("ahead = {}\nrepairs = {}\n", self.ahead, self.repairs);
         text += match (with_limits, self.limits) {
             (false, _) | (_, Limits::None) => "",
             (_, Limits::NightWall) => "[limits]\nwall = \"15m\"\n",

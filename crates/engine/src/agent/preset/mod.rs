@@ -90,7 +90,22 @@ pub(crate) fn command(call: &Call<'_>) -> String {
 
 /// The command that an agent would be started with, for people to read.
 pub fn described(coding: &Coding, surface: &[String], environment: &[(String, String)]) -> String {
-    command(&Call { coding, surface, environment, is_kept_in: true })
+    without_passwords(&command(&Call { coding, surface, environment, is_kept_in: true }))
+}
+
+/// The text with who logs in where taken out of every address: `https://name:word@host` is a key like any other.
+fn without_passwords(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        let end = after.find(|c: char| c.is_whitespace() || "/?#'\"".contains(c)).unwrap_or(after.len());
+        let host = after[..end].rfind('@').map_or(0, |at| at + 1);
+        shown += before;
+        shown += if host > 0 { "://***@" } else { "://" };
+        shown += &after[host..end];
+        rest = &after[end..];
+    }
+    shown + rest
 }
 
 /// Learns from one event of an agent's stream.

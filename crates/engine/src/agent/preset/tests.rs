@@ -155,6 +155,7 @@ fn a_model_that_talks_of_errors_has_none() {
 
 #[test]
 fn nothing_of_a_triplet_is_read_by_a_shell() {
+    const KEY: &str = "made-up-key-that-opens-nothing";
     let nasty = "a'; touch /tmp/x; echo \"$HOME\" `id` #";
     for preset in Preset::ALL {
         let coding = Coding {
@@ -164,7 +165,7 @@ fn nothing_of_a_triplet_is_read_by_a_shell() {
             ..Coding::new(preset)
         };
         let surface = [nasty.to_owned()];
-        let url = [("OPENAI_BASE_URL".to_owned(), nasty.to_owned()), ("OPENAI_API_KEY".to_owned(), "k".to_owned())];
+        let url = [("OPENAI_BASE_URL".to_owned(), nasty.to_owned()), ("OPENAI_API_KEY".to_owned(), KEY.to_owned())];
         let command = command(&Call { coding: &coding, surface: &surface, environment: &url, is_kept_in: true });
         // Each quote is closed where it should be: outside of quotes none of it is left.
         let mut outside = String::new();
@@ -179,7 +180,7 @@ fn nothing_of_a_triplet_is_read_by_a_shell() {
             }
         }
         assert!(!is_quoted && !outside.contains("touch") && !outside.contains("`id`"), "{preset:?}: {command}");
-        assert!(!command.contains("=k "), "no key is part of a command line: {command}");
+        assert!(!command.contains(KEY), "no key is part of a command line: {command}");
     }
 }
 
@@ -224,4 +225,19 @@ fn a_program_brings_the_package_that_it_is_part_of() {
     assert_eq!(folders(&link), [link.clone(), root.join("x/node_modules")]);
     std::fs::write(root.join("alone"), "").unwrap();
     assert_eq!(folders(&root.join("alone")), [root.join("alone")]);
+}
+
+#[test]
+fn an_address_is_shown_without_who_logs_in_there() {
+    for (text, shown) in [
+        ("x --url https://ann:secret@host:8080/v1 y", "x --url https://***@host:8080/v1 y"),
+        ("'http://a@b@host' https://plain/p@q", "'http://***@host' https://plain/p@q"),
+        ("no address", "no address"),
+    ] {
+        assert_eq!(without_passwords(text), shown);
+    }
+    let base = [("OPENAI_BASE_URL".to_owned(), "https://ann:secret@host/v1".to_owned())];
+    for preset in Preset::ALL {
+        assert!(!described(&Coding::new(preset), &["f.py".to_owned()], &base).contains("secret"), "{preset:?}");
+    }
 }

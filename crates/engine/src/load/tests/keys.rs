@@ -109,11 +109,8 @@ metric = { name = "val_bpb", goal = "min" }
 run = "python3 train.py"
 budget = "5m"
 answer = "python3 serve.py"
-smoke = "true"
 [cases]
 file = "cases.jsonl"
-[agent]
-repairs = 1
 [limits]
 cost_usd = 5
 "#,
@@ -125,31 +122,17 @@ error: `evaluate.answer` is not yet supported
    | ^^^^^^
    = hint: let `run` leave its answers in $OVERNIGHT_OUT, and `score` read them there
 
-error: `evaluate.smoke` is not yet supported
-  --> overnight.toml:7:1
-   |
- 7 | smoke = "true"
-   | ^^^^^
-   = hint: put it in front of `run`: `quick-check && …`
-
 error: `[cases]` is not yet supported
-  --> overnight.toml:8:2
+  --> overnight.toml:7:2
    |
- 8 | [cases]
+ 7 | [cases]
    |  ^^^^^
    = hint: let `evaluate.run` go through all cases and print their mean
 
-error: `agent.repairs` is not yet supported
-   --> overnight.toml:11:1
-    |
- 11 | repairs = 1
-    | ^^^^^^^
-    = hint: leave it out
-
 error: `limits.cost_usd` is not yet supported
-   --> overnight.toml:13:1
+   --> overnight.toml:10:1
     |
- 13 | cost_usd = 5
+ 10 | cost_usd = 5
     | ^^^^^^^^
     = hint: limit `wall` or `experiments` instead
 "#,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use overnight_model::spec::{
     AgentKind, AgentSpec, Check, Coding, Devices, Evaluate, Guard, Holdout, Input, JudgeSpec, Layer, Limit, Limits,
-    Member, Metric, Mode, Network, Part, Patience, Pick, Prepare, Preset, SandboxSpec, Scorer, Spec, StepGain, Surface,
-    SurfaceFile, Tier, When,
+    Member, Metric, Mode, Network, Part, Patience, Pick, Prepare, Preset, SandboxSpec, Scorer, Smoke, Spec, StepGain,
+    Surface, SurfaceFile, Tier, When,
 };
 use overnight_model::units::{Goal, Millis, Score};
 use proptest::prelude::*;
@@ -41,6 +41,7 @@ score = { run = "python3 score.py", kill = "2m" }
 hidden = ["score.py", "labels/**"]
 inputs = [".venv", { path = "~/data", content = true }]
 prepare = { run = "make", network = "full" }
+smoke = { run = "make check", kill = "5s" }
 network = "full"
 warm = true
 
@@ -61,6 +62,8 @@ timeout = "2m"
 network = "none"
 ahead = 3
 brief_tokens = 8000
+repairs = 0
+context = ["./papers/*.md"]
 
 [judge]
 mode = "strict"
@@ -150,6 +153,7 @@ fn every_supported_key_is_read() {
                 Input { path: "~/data".to_owned(), content: true },
             ],
             prepare: Some(Prepare { run: "make".to_owned(), network: Network::Full }),
+            smoke: Some(Smoke { run: "make check".to_owned(), kill: Millis::seconds(5) }),
             network: Network::Full,
             warm: true,
         },
@@ -175,6 +179,8 @@ fn every_supported_key_is_read() {
             }],
             ahead: 3,
             brief_tokens: 8_000,
+            repairs: 0,
+            context: vec!["papers/*.md".into()],
         },
         sandbox: SandboxSpec {
             min: Tier::Landlock,

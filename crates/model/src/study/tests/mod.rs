@@ -10,8 +10,10 @@ mod letters;
 mod limits;
 mod offers;
 mod rebase;
+mod repair;
 mod review;
 mod rules;
+mod smoke;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -143,6 +145,9 @@ impl Driver {
     /// A study whose baseline was measured at these levels.
     fn calibrated(spec: Spec, scores: [f64; 3]) -> Driver {
         let mut driver = Driver::new(spec);
+        if matches!(driver.next(), Some(Step::Smoke { .. })) {
+            driver.smoke(0);
+        }
         for value in scores {
             // Two unequal ones are enough.
             if matches!(driver.next(), Some(Step::StartTrial { purpose: Purpose::Baseline, .. })) {
@@ -246,6 +251,14 @@ impl Driver {
         let (ending, usage) = (Ending::Exited { code }, Usage::default());
         self.happen(What::GuardFinished { experiment, guard, ending, usage, output: None });
         guard
+    }
+
+    /// The next step is a quick look, on itself or on the champion; it ends so.
+    fn smoke(&mut self, code: i32) -> Option<ExperimentId> {
+        let Step::Smoke { experiment, on, .. } = self.step() else { panic!("no quick look") };
+        let (ending, usage) = (Ending::Exited { code }, Usage::default());
+        self.happen(What::SmokeFinished { experiment, ending, usage, output: None });
+        on
     }
 
     fn verdict(&mut self) -> (Verdict, Reason) {

@@ -4,9 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use overnight_engine::context::{self, Context};
 use overnight_engine::load::{self, Site};
 use overnight_engine::sandbox::resolve;
 use overnight_model::spec::{AgentKind, Member};
+use overnight_model::units::Bytes;
 
 use super::report::{Finding, Level};
 use super::study::Sequence;
@@ -38,6 +40,30 @@ pub(super) fn programs(sequence: &mut Sequence, site: &Site) {
     for member in sequence.spec.agent.members.clone() {
         program(sequence, site, &member);
     }
+}
+
+/// Files that agents are to read: a pattern that leads nowhere is a slip, and what is not shown is said.
+pub(super) fn context(sequence: &mut Sequence, site: &Site, checkout: &Path) {
+    if sequence.spec.agent.context.is_empty() {
+        return;
+    }
+    let Context { files, unmatched, refused, too_many } = context::find(&sequence.spec, checkout, &site.dir);
+    for pattern in unmatched {
+        let what = format!("`{pattern}` in `context` matches no file");
+        sequence.add(Finding::new("context", Level::Warn, what).next("mend the pattern, or take it out of [agent]"));
+    }
+    for (path, why) in refused {
+        let what = format!("`{path}` is not shown to agents: {why}");
+        sequence.add(Finding::new("context", Level::Warn, what).next("name the other files in `context` of [agent]"));
+    }
+    let bytes = Bytes(files.iter().map(|file| file.bytes).sum());
+    let plural = if files.len() == 1 { "" } else { "s" };
+    let what = format!("agents may read {} file{plural} besides, {bytes} in all", files.len());
+    sequence.add(match too_many {
+        0 => Finding::ok("context", what),
+        more => Finding::new("context", Level::Warn, format!("{what}; {more} more are too many or too large"))
+            .next("name fewer files in `context` of [agent]"),
+    });
 }
 
 fn program(sequence: &mut Sequence, site: &Site, member: &Member) {

@@ -1,6 +1,7 @@
 //! `overnight check --brief`: what the next agent would be told, to the letter.
 
 use overnight_engine::brief::{self, Memory, Question, Source, read_program};
+use overnight_engine::context;
 use overnight_engine::inbox::Inbox;
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, locate};
@@ -48,6 +49,8 @@ pub(crate) fn brief_of(site: &Site) -> Outcome<(Brief, bool)> {
     let source = Source { spec, state: &state, reader: reader.as_ref() };
     let question = Question { experiment: next(&state), champion: &champion, tuning, recent };
     let mut brief = Memory::default().brief(source, question)?;
+    let context = context::find(spec, subject.user.workdir(), &site.dir);
+    brief.set_context(context.told(&spec.evaluate.folder));
     brief.set_program(read_program(&site.dir.join(&spec.program)).as_deref());
     Ok((brief, spec.agent.has_model()))
 }

@@ -6,7 +6,7 @@ use overnight_engine::load::{self, locate};
 use overnight_engine::process::Keeper;
 use overnight_engine::rehearse::{Bench, Dry, Subject};
 use overnight_model::event::AttemptFailure;
-use overnight_model::proposal::{Contents, one_line};
+use overnight_model::proposal::{Contents, hypothesis};
 use overnight_model::spec::{AgentKind, AgentSpec, Api, Coding, Member, Preset};
 use serde_json::{Value, json};
 
@@ -179,9 +179,14 @@ fn propose(place: &Place, args: &Check, name: &str, keeper: Keeper) -> Outcome<E
         true => CliError::new(Exit::Interrupted, "stopped"),
         false => failed(&error),
     })?;
+    if args.json {
+        let (object, exit) = as_json(name, &before, &dry, &output);
+        ui::data(&object.to_string());
+        return Ok(exit);
+    }
     Ok(match dry {
         Dry::Proposal { contents, description, took } => {
-            ui::data(&format!("{name} proposes, after {took}: {}", printable(&one_line(&description))));
+            ui::data(&format!("{name} proposes, after {took}: {}", printable(&hypothesis(&description))));
             ui::data(printable_lines(&diff(&before, &contents)).trim_end());
             ui::data("nothing was measured or recorded");
             Exit::Done
@@ -195,6 +200,26 @@ fn propose(place: &Place, args: &Check, name: &str, keeper: Keeper) -> Outcome<E
             Exit::Usage
         }
     })
+}
+
+fn as_json(name: &str, before: &Contents, dry: &Dry, output: &str) -> (Value, Exit) {
+    match dry {
+        Dry::Proposal { contents, description, took } => {
+            let (description, diff) = (hypothesis(description), diff(before, contents));
+            let object = json!({
+                "agent": name, "description": description, "diff": diff, "seconds": took.as_secs(), "failed": null,
+            });
+            (object, Exit::Done)
+        }
+        Dry::Failed(failure) => {
+            let lines: Vec<&str> = output.lines().collect();
+            let last = &lines[lines.len().saturating_sub(LINES)..];
+            let object = json!({
+                "agent": name, "description": null, "diff": null, "seconds": null, "failed": describe(failure), "output": last,
+            });
+            (object, Exit::Usage)
+        }
+    }
 }
 
 fn describe(failure: &AttemptFailure) -> String {

@@ -58,9 +58,9 @@ fn described(sequence: &Sequence, measured: &Measured, wall: Millis, forecast: &
     // Where the tuner is one of them, it has the slot whenever the others do not keep up.
     let agent = if spec.agent.has_tuner() { "" } else { ", an agent that keeps up" };
     let what = format!(
-        "{wall} = {} trials: about {} experiments ({}); {gain}; assumes {} a trial{slots}, one idea in ten better{agent}",
-        count(trials),
-        count(experiments),
+        "{wall} = {}: about {} ({}); {gain}; assumes {} a trial{slots}, one idea in ten better{agent}",
+        counted(trials, "trial"),
+        counted(experiments, "experiment"),
         night::spent(&spent),
         tidy(measured.trial),
     );
@@ -132,4 +132,8 @@ pub(super) fn last_lines(report: &Report, begun: bool, sandbox: Option<Tier>, st
             lines
         }
     }
+}
+/// `1 trial`, `2 trials`.
+fn counted(n: u64, what: &str) -> String {
+    format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }

@@ -130,6 +130,7 @@ impl Sequence {
         before::machine(self)?;
         before::surface(self, &subject);
         agent::programs(self, site);
+        agent::context(self, site, subject.user.workdir());
         self.go_on()?;
         self.screen.live.now("laying out the sandbox");
         let say = |text: &str| self.screen.live.now(&ui::printable(text));
@@ -142,6 +143,7 @@ impl Sequence {
         };
         self.interrupt.kills(bench.stopper());
         self.bench = Some(bench);
+        trials::smoke(self)?;
         let first = trials::first(self)?;
         trials::guards(self, site)?;
         let measured = trials::repeats(self, first)?;

@@ -3,7 +3,7 @@
 use overnight_engine::load::Site;
 use overnight_engine::rehearse::Rehearsed;
 use overnight_model::metric::is_name;
-use overnight_model::spec::{Check as GuardCheck, Evaluate, Spec};
+use overnight_model::spec::{Check as GuardCheck, Evaluate, Smoke, Spec};
 use overnight_model::units::short_number;
 use overnight_model::{Millis, Score, Seed, State, Study};
 
@@ -67,6 +67,26 @@ pub(super) fn first(sequence: &mut Sequence) -> Result<Rehearsed, Halt> {
     sequence.report.value = Some(value);
     sequence.add(Finding::ok("metric", format!("{name} is {}, from {from}", short_number(value))));
     Ok(done)
+}
+
+/// A quick look that the tree itself does not pass would refuse every candidate, all night.
+pub(super) fn smoke(sequence: &mut Sequence) -> Step {
+    let Some(Smoke { run: command, kill }) = sequence.spec.evaluate.smoke.clone() else { return Ok(()) };
+    let surface = sequence.surface.clone();
+    sequence.go_on()?;
+    sequence.screen.live.now(&format!("smoke: `{command}`, at most {kill}"));
+    let bench = sequence.bench.as_mut().ok_or(Halt::Enough)?;
+    let done = bench.smoke(&command, &surface).map_err(|error| sequence.halt(error))?;
+    if done.ending.succeeded() {
+        let what = format!("passed in {}: `{command}`", tidy(done.usage.wall));
+        sequence.add(Finding::ok("smoke", what));
+        return Ok(());
+    }
+    let what = format!("`{command}`: {}; every candidate would fail it, and nothing else was measured", done.ending);
+    let mut finding = Finding::new("smoke", Level::Fail, what);
+    finding.output = words::last_lines(&done.output);
+    let next = done.hint.unwrap_or_else(|| format!("make `{command}` pass on this tree, or take `smoke` out"));
+    Err(sequence.fail(finding.next(next)))
 }
 
 /// What would make trials cost less, where they cost more than they need to.

@@ -11,11 +11,16 @@ use crate::ui;
 /// There will be no more answers.
 pub(super) struct Gone;
 
-/// Asks for what a triplet cannot do without.
-pub(super) fn ask(proposal: &mut Proposal) -> Result<(), Gone> {
+/// Asks for what a triplet cannot do without. `wrong` says what is wrong with an answer, where that can be told at once.
+pub(super) fn ask(proposal: &mut Proposal, wrong: &dyn Fn(&Proposal, Key) -> Option<String>) -> Result<(), Gone> {
     let guess = proposal.surface.join(", ");
-    let surface = required(proposal, Key::Surface, "which file may change? (several: a, b)", &guess)?;
-    proposal.surface = surface.split(',').map(|path| path.trim().to_owned()).filter(|path| !path.is_empty()).collect();
+    loop {
+        let surface = required(proposal, Key::Surface, "which file may change? (several: a, b)", &guess)?;
+        let paths = surface.split(',').map(|path| path.trim().to_owned()).filter(|path| !path.is_empty());
+        proposal.surface = paths.collect();
+        let Some(problem) = wrong(proposal, Key::Surface) else { break };
+        ui::say(&problem);
+    }
     proposal.run = required(proposal, Key::Run, "which command measures it?", &proposal.run.clone())?;
     proposal.metric = required(proposal, Key::Metric, "what is the number called?", &proposal.metric.clone())?;
     let guess = proposal.goal.or_else(|| metric::goal_of(&proposal.metric)).map_or("", goal_name);
@@ -26,8 +31,12 @@ pub(super) fn ask(proposal: &mut Proposal) -> Result<(), Gone> {
             other => ui::say(&format!("`{}` is neither min nor max", ui::printable(other))),
         }
     };
-    proposal.budget = required(proposal, Key::Budget, "how long may one run take?", &proposal.budget.clone())?;
-    Ok(())
+    let guess = proposal.budget.clone();
+    loop {
+        proposal.budget = required(proposal, Key::Budget, "how long may one run take?", &guess)?;
+        let Some(problem) = wrong(proposal, Key::Budget) else { return Ok(()) };
+        ui::say(&problem);
+    }
 }
 
 /// Whether a person agrees; Enter does.

@@ -2,6 +2,7 @@
 
 use overnight_engine::load::{self, Problems, Site, Tree, Triplet};
 use overnight_engine::open::OpenError;
+use overnight_model::Goal;
 use overnight_model::spec::Spec;
 
 use super::look::{Look, word};
@@ -44,6 +45,17 @@ pub(super) fn drop_refused_inputs(look: &Look, site: &Site, proposal: &mut Propo
             proposal.inputs.pop();
         }
     }
+}
+
+/// What is wrong with one answer, whatever the others will be.
+pub(super) fn wrong(look: &Look, site: &Site, given: &Proposal, key: Key) -> Option<String> {
+    let mut probe = given.clone();
+    (probe.run, probe.metric, probe.goal) = ("true".to_owned(), "metric".to_owned(), Some(Goal::Min));
+    probe.inputs.clear();
+    if key != Key::Budget {
+        probe.budget = "1m".to_owned();
+    }
+    parse(look, site, &probe.text()).err().map(|problems| format!("{problems}\n"))
 }
 
 fn unknown_error(look: &Look, proposal: &Proposal, unknown: &[Key], args: &Init) -> CliError {

@@ -151,7 +151,8 @@ fn tell(chosen: &Proposal, others: &[Proposal], asks: bool) {
 /// The questions, until the answers make a triplet; `None` where the person goes away or does not want it.
 fn talk(look: &Look, site: &Site, mut proposal: Proposal) -> Outcome<Option<Proposal>> {
     loop {
-        if ask::ask(&mut proposal).is_err() {
+        let wrong = |given: &Proposal, key| check::wrong(look, site, given, key);
+        if ask::ask(&mut proposal, &wrong).is_err() {
             ui::say("");
             return Ok(None);
         }

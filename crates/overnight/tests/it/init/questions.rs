@@ -88,17 +88,14 @@ fn an_answer_replaces_a_guess_and_a_wrong_one_is_asked_for_again() {
     let answers = [
         ("may change?", "\n"),
         ("may change?", "knob.py\n"),
+        ("did you mean `knobs.py`?", ""),
+        ("may change?", "knobs.py\n"),
         ("measures it?", "sh what.sh\n"),
         ("called?", "depth\n"),
         ("min or max?", "more\n"),
         ("min or max?", "max\n"),
+        ("take?", "soon\n"),
         ("take?", "10s\n"),
-        ("did you mean `knobs.py`?", ""),
-        ("may change?", "knobs.py\n"),
-        ("measures it?", "\n"),
-        ("called?", "\n"),
-        ("min or max?", "\n"),
-        ("take?", "\n"),
         ("write it?", "y\n"),
     ];
     typed(&repo, &answers, &["init"]).ended(0);

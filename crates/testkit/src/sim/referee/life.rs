@@ -19,6 +19,10 @@ pub struct Life {
     /// Trials of the champion for its sake.
     pub aided: usize,
     pub restacks: u32,
+    /// Its last trial crashed in the first tenth of its budget.
+    pub crashed_at_once: bool,
+    pub repairs: u32,
+    pub beyond_repair: bool,
     /// Both changed the same lines.
     pub clashes: bool,
     pub commit: Option<String>,
@@ -47,6 +51,9 @@ impl Life {
             fresh_from: 0,
             aided: 0,
             restacks: 0,
+            crashed_at_once: false,
+            repairs: 0,
+            beyond_repair: false,
             clashes: false,
             commit: None,
             commits: Vec::new(),

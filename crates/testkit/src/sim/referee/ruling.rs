@@ -73,6 +73,7 @@ impl Referee {
         life.parent = Some(proposed.parent.0.clone());
         (life.fresh_from, life.restacks) = (life.trials.len(), life.restacks + 1);
         self.guarded.retain(|(experiment, ..), _| *experiment != id);
+        self.smokes.forget(id);
         self.seen.restacked += 1;
     }
 
@@ -132,6 +133,7 @@ impl Referee {
         let Judged { experiment, verdict, metric, .. } = judged;
         assert!(self.running.values().all(|(owner, ..)| owner != experiment), "{experiment} is judged while it runs");
         assert!(self.guarding.keys().all(|(owner, _)| owner != experiment), "{experiment} is judged while guarded");
+        assert!(!self.smokes.is_running(*experiment), "{experiment} is judged while it is looked at");
         assert_eq!(self.unadvanced, None, "a verdict came before the branch was where the last one wants it");
         let life = self.open_life(*experiment).clone();
         assert!(!life.asked, "{experiment} is judged while its agent is at work");
@@ -152,6 +154,7 @@ impl Referee {
                 });
                 assert!(twin.is_none(), "{experiment} is kept, and is what {:?} was", twin.map(|(id, _)| id));
                 self.seen.restacked_and_kept += u32::from(life.restacks > 0);
+                self.seen.repaired_and_kept += u32::from(life.repairs > 0);
                 let beside = self.running.values().any(|(owner, _, purpose)| {
                     matches!(purpose, Purpose::Screen | Purpose::Confirm) && owner != experiment
                 });
@@ -169,6 +172,7 @@ impl Referee {
             Verdict::Discarded => {
                 assert!(!life.fresh().is_empty() && failures == 0, "discarded on {:?}", life.trials);
             }
+            Verdict::Crashed if matches!(judged.reason, Reason::Smoke { .. }) => self.check_smoked_out(*experiment),
             Verdict::Crashed | Verdict::TimedOut | Verdict::InvalidMetric => {
                 assert!(failures > 0, "{verdict:?} without a failed trial");
             }

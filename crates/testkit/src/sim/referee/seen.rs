@@ -59,6 +59,13 @@ counters! {
     kept_beside_others,
     /// Guards that failed on a commit and then passed on it.
     flaky,
+    /// What was repaired, what could not be, and engines that died in between.
+    repaired,
+    repaired_and_kept,
+    not_repaired,
+    repairs_killed,
+    /// Verdicts without a trial, by the quick look.
+    smoked_out,
     /// A moment of the study that was folded again and compared.
     folded,
 }
