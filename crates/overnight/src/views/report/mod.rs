@@ -3,6 +3,7 @@
 mod doc;
 mod health;
 mod html;
+mod lists;
 mod markdown;
 mod term;
 #[cfg(test)]
