@@ -102,6 +102,7 @@ pub fn edited(setup: &Setup, champion: &Contents, is_lucky: bool, random: &mut R
         _ => "hungry",
     };
     let mode = match mode {
+        "ok" if setup.faults.slips && random.one_in(4) => *random.pick(&["crash", "typo"]),
         "ok" if is_lucky => "lucky",
         "ok" if setup.flat => "dull",
         mode => mode,

@@ -76,6 +76,8 @@ pub struct Faults {
     pub bad_agent: bool,
     pub bad_candidates: bool,
     pub broken_baseline: bool,
+    /// Agents make slips: many a candidate crashes at once.
+    pub slips: bool,
     /// For a while every evaluation fails, the champion's too.
     pub outage: u64,
     /// A guard fails now and then, whatever it is run on.
@@ -108,6 +110,7 @@ impl Setup {
             bad_agent: !random.one_in(4),
             bad_candidates: !random.one_in(4),
             broken_baseline: random.one_in(6),
+            slips: Random::new(seed ^ 0x511b5).one_in(3),
             outage: *Random::new(seed ^ 0x007a6e).pick(&[0, 0, 0, 60]),
             flaky_guard: *Random::new(seed ^ 0xf1a4).pick(&[0, 0, 3, 20]),
             guard_outage: *Random::new(seed ^ 0x06a4).pick(&[0, 0, 0, 20]),
