@@ -263,6 +263,13 @@ impl Mind {
         self.worlds.iter().map(|world| world.chance * world.sd.ln()).sum::<f64>().exp()
     }
 
+    /// The sd of normal noise in which a night would gain as much: less than that of a trial where the noise has a sharp
+    /// edge. There small gains can be told, and are most of what there is.
+    pub fn grain(&self) -> f64 {
+        let grain = |world: &World| world.sd * world.shape.pays_as.sqrt();
+        self.worlds.iter().map(|world| world.chance * grain(world).ln()).sum::<f64>().exp()
+    }
+
     /// The variance of one trial, with what is not known of it: for intervals.
     pub fn variance(&self) -> f64 {
         self.worlds.iter().map(|world| world.chance * world.sd * world.sd).sum()
