@@ -197,11 +197,13 @@ impl Mind {
         scores.iter().for_each(|score| self.champion(*score));
     }
 
-    /// The champion's place goes back to the one before it.
+    /// The champion's place goes back to the one before it. Where that was kept as well, it may be taken back in its turn.
     pub fn retract(&mut self) {
         self.opinions.get_mut().clear();
-        if let Some(id) = self.kept.take() {
-            self.worlds.iter_mut().for_each(|world| world.retract(id));
+        let Some(id) = self.kept.take() else { return };
+        // All worlds saw the same keeps.
+        for world in &mut self.worlds {
+            self.kept = world.retract(id);
         }
     }
 
