@@ -7,7 +7,7 @@ use crate::options::{self, Options, Show, USAGE};
 use crate::rules::{Entry, OURS, RULES};
 use crate::scenario::{SCENARIOS, Scenario};
 use crate::score::{self, Score};
-use crate::{audited, by_slots, claims, table, targets};
+use crate::{audited, by_mode, by_slots, claims, table, targets};
 
 /// What these options print.
 pub fn shown(arguments: &[String]) -> Result<String, Box<dyn Error>> {
@@ -16,6 +16,7 @@ pub fn shown(arguments: &[String]) -> Result<String, Box<dyn Error>> {
         Show::Help => Ok(USAGE.to_owned()),
         Show::List => Ok(list()),
         Show::BySlots => by_slots(&options),
+        Show::ByMode => by_mode(&options),
         Show::Claims => claims(&options),
         Show::Blocks | Show::Overview | Show::Targets => results(&options),
     }
@@ -28,6 +29,15 @@ fn by_slots(options: &Options) -> Result<String, Box<dyn Error>> {
         return json(options, &[("by_slots", serde_json::to_value(&rows)?)]);
     }
     Ok(format!("{}\n{}", heading(options), by_slots::table(&rows) + &reproduce(options)))
+}
+
+fn by_mode(options: &Options) -> Result<String, Box<dyn Error>> {
+    let Options { nights, seed, size, .. } = *options;
+    let rows = by_mode::rows(&options.scenarios, nights, seed, size);
+    if options.json {
+        return json(options, &[("by_mode", serde_json::to_value(&rows)?)]);
+    }
+    Ok(format!("{}\n{}", heading(options), by_mode::table(&rows) + &reproduce(options)))
 }
 
 fn claims(options: &Options) -> Result<String, Box<dyn Error>> {
@@ -131,7 +141,15 @@ mod tests {
     #[test]
     fn the_command_in_the_table_gives_the_table_again() {
         let few = "--nights 3 --trials 40 --scenario 3sd";
-        for words in ["", " --rule overnight --rule greedy", " --overview", " --targets", " --by-slots", " --claims"] {
+        for words in [
+            "",
+            " --rule overnight --rule greedy",
+            " --overview",
+            " --targets",
+            " --by-slots",
+            " --by-mode",
+            " --claims",
+        ] {
             let first = printed(&format!("{few}{words}"));
             let (_, command) = first.trim_end().rsplit_once("reproduce: bench/loopbench/run ").unwrap();
             assert_eq!(printed(command), first);
@@ -140,7 +158,9 @@ mod tests {
 
     #[test]
     fn programs_get_what_people_get() {
-        for (words, part) in [("", "scores"), (" --targets", "targets"), (" --by-slots", "by_slots")] {
+        for (words, part) in
+            [("", "scores"), (" --targets", "targets"), (" --by-slots", "by_slots"), (" --by-mode", "by_mode")]
+        {
             let found = printed(&format!("--nights 3 --trials 40 --scenario 3sd --json{words}"));
             let found: serde_json::Value = serde_json::from_str(&found).unwrap();
             assert!(found[part].as_array().is_some_and(|rows| rows.iter().all(|row| row["scenario"] == "3sd")));

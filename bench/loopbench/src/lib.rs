@@ -4,6 +4,7 @@
 //! the same number of trials. What is printed follows from the options alone: `bench/loopbench/run --nights 400`.
 
 mod audited;
+mod by_mode;
 mod by_slots;
 mod chance;
 mod claims;

@@ -1,9 +1,9 @@
 //! What is asked for on the command line, and the command that asks for the same again.
 
-use crate::by_slots;
 use crate::night::Size;
 use crate::rules::{Entry, RULES};
 use crate::scenario::{SCENARIOS, Scenario};
+use crate::{by_mode, by_slots};
 
 pub const USAGE: &str = "\
 usage: bench/loopbench/run [options]
@@ -16,6 +16,7 @@ usage: bench/loopbench/run [options]
   --overview         true gains alone
   --targets          what was promised of our judge, and whether it holds
   --by-slots         what 2, 4 and 8 slots gain in the hours of one; --trials are those of one slot
+  --by-mode          what each `judge.mode` gains and keeps
   --claims           how often `compare` and `audit` claim what is not so, and find what is; --nights are claims of each kind
   --json             the same for programs, with every figure
   --list             what there is to choose from
@@ -37,6 +38,7 @@ pub enum Show {
     Overview,
     Targets,
     BySlots,
+    ByMode,
     Claims,
     List,
     Help,
@@ -77,6 +79,7 @@ pub fn read(arguments: &[String]) -> Result<Options, String> {
             "--overview" => options.show = Show::Overview,
             "--targets" => options.show = Show::Targets,
             "--by-slots" => options.show = Show::BySlots,
+            "--by-mode" => options.show = Show::ByMode,
             "--claims" => options.show = Show::Claims,
             "--json" => options.json = true,
             "--list" => options.show = Show::List,
@@ -87,6 +90,7 @@ pub fn read(arguments: &[String]) -> Result<Options, String> {
     if options.scenarios.is_empty() {
         let is_shown = |scenario: &&Scenario| match options.show {
             Show::BySlots => by_slots::INDEPENDENT.contains(&scenario.name),
+            Show::ByMode => by_mode::TELLING.contains(&scenario.name),
             _ => true,
         };
         options.scenarios.extend(SCENARIOS.iter().filter(is_shown));
@@ -108,6 +112,7 @@ pub fn command(options: &Options) -> String {
         Show::Overview => " --overview",
         Show::Targets => " --targets",
         Show::BySlots => " --by-slots",
+        Show::ByMode => " --by-mode",
         Show::Claims => " --claims",
         Show::Blocks | Show::List | Show::Help => "",
     });

@@ -4,6 +4,8 @@ mod ours;
 mod peer;
 mod peers;
 
+use overnight_model::spec::Mode;
+
 use crate::night::Size;
 use crate::world::Subject;
 use ours::Ours;
@@ -61,7 +63,7 @@ pub struct Entry {
 
 #[derive(Clone, Copy)]
 enum Make {
-    Ours,
+    Ours(Mode),
     Peer(&'static peer::Peer),
 }
 
@@ -69,7 +71,7 @@ impl Entry {
     /// Peers judge one candidate after the other, whatever the slots.
     pub fn start(&self, seed: u64, size: Size) -> Box<dyn Rule> {
         match self.make {
-            Make::Ours => Box::new(Ours::new(seed, size)),
+            Make::Ours(mode) => Box::new(Ours::new(seed, size, mode)),
             Make::Peer(peer) => Box::new(Sequential::new(peer)),
         }
     }
@@ -78,8 +80,15 @@ impl Entry {
 /// The rule that all others are compared with.
 pub const OURS: &str = "overnight";
 
+/// Our rule in each of its modes; as a rule among others it has the one that is the default.
+pub const MODES: [Entry; 3] = [
+    Entry { name: "explore", about: "trials are dear, every expected gain is kept", make: Make::Ours(Mode::Explore) },
+    Entry { name: "balanced", about: "the default", make: Make::Ours(Mode::Balanced) },
+    Entry { name: "strict", about: "a keep has to be 95 % likely", make: Make::Ours(Mode::Strict) },
+];
+
 pub const RULES: &[Entry] = &[
-    Entry { name: OURS, about: "the model's own judge, driven by events", make: Make::Ours },
+    Entry { name: OURS, about: "the model's own judge, driven by events", make: Make::Ours(Mode::Balanced) },
     Entry {
         name: "greedy",
         about: "autoresearch: one run, kept when better than the best",
@@ -117,6 +126,13 @@ pub const RULES: &[Entry] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_modes_are_those_of_the_judge_and_ours_is_the_default() {
+        assert_eq!(MODES.map(|entry| entry.name), Mode::ALL.map(Mode::name));
+        assert!(MODES.iter().all(|entry| matches!(entry.make, Make::Ours(mode) if mode.name() == entry.name)));
+        assert!(matches!(RULES[0].make, Make::Ours(mode) if mode == Mode::default()));
+    }
 
     #[test]
     fn every_rule_is_explained_where_the_figures_are() {

@@ -6,7 +6,8 @@ use overnight_model::event::{Event, Proposed, RunFacts, Scope, SegmentFacts, Wha
 use overnight_model::measure::{Measurement, Usage};
 use overnight_model::proposal::{SurfaceBlob, content_id};
 use overnight_model::spec::{
-    AgentKind, AgentSpec, Evaluate, Limit, Limits, Metric, Network, Part, Pick, SandboxSpec, Spec, Surface, SurfaceFile,
+    AgentKind, AgentSpec, Evaluate, JudgeSpec, Limit, Limits, Metric, Mode, Network, Part, Pick, SandboxSpec, Spec,
+    Surface, SurfaceFile,
 };
 use overnight_model::{
     BlobId, CommitId, Ending, ExperimentId, Goal, Millis, Score, Segment, State, Step, Study, Timestamp, TrialId,
@@ -33,9 +34,9 @@ pub struct Ours {
 }
 
 impl Ours {
-    pub fn new(seed: u64, size: Size) -> Ours {
+    pub fn new(seed: u64, size: Size, mode: Mode) -> Ours {
         let slots = size.slots;
-        let spec = spec(size);
+        let spec = spec(size, mode);
         let facts = SegmentFacts {
             segment: Segment(1),
             baseline: CommitId("base".into()),
@@ -198,8 +199,8 @@ fn surface(content: u64) -> Vec<SurfaceBlob> {
     vec![SurfaceBlob { path: "f".into(), blob: BlobId::of(&content.to_le_bytes()) }]
 }
 
-/// A study with every default that knows how long its night is. The metric is to be made smaller, as a loss.
-fn spec(size: Size) -> Spec {
+/// A study with every default, the mode aside, that knows how long its night is. The metric is to be made smaller, as a loss.
+fn spec(size: Size, mode: Mode) -> Spec {
     let Size { trials, slots } = size;
     let wall = Millis(TRIAL as u64 * trials as u64 / u64::from(slots));
     Spec {
@@ -217,7 +218,7 @@ fn spec(size: Size) -> Spec {
         evaluate: Evaluate::new("run", Millis(TRIAL as u64)),
         holdout: None,
         guards: Vec::new(),
-        judge: overnight_model::spec::JudgeSpec::default(),
+        judge: JudgeSpec { mode, ..JudgeSpec::default() },
         agent: AgentSpec::one(AgentKind::Command("agent".into()), Millis::seconds(60), Network::Full),
         sandbox: SandboxSpec::default(),
         slots,
@@ -233,7 +234,7 @@ mod tests {
 
     /// Plays one candidate of this level; the noise alternates by this much.
     fn play(level: f64, noise: f64) -> (Move, Report) {
-        let mut ours = Ours::new(7, SIZE);
+        let mut ours = Ours::new(7, SIZE, Mode::Balanced);
         let mut sign = 1.0;
         let mut verdict = None;
         loop {
@@ -262,7 +263,7 @@ mod tests {
 
     #[test]
     fn the_same_bytes_are_refused_without_a_trial() {
-        let mut ours = Ours::new(7, SIZE);
+        let mut ours = Ours::new(7, SIZE, Mode::Balanced);
         let mut moves = Vec::new();
         while moves.len() < 3 {
             match ours.next().expect("nothing to wait for") {

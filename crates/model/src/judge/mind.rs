@@ -197,11 +197,13 @@ impl Mind {
         scores.iter().for_each(|score| self.champion(*score));
     }
 
-    /// The champion's place goes back to the one before it.
+    /// The champion's place goes back to the one before it. Where that was kept as well, it may be taken back in its turn.
     pub fn retract(&mut self) {
         self.opinions.get_mut().clear();
-        if let Some(id) = self.kept.take() {
-            self.worlds.iter_mut().for_each(|world| world.retract(id));
+        let Some(id) = self.kept.take() else { return };
+        // All worlds saw the same keeps.
+        for world in &mut self.worlds {
+            self.kept = world.retract(id);
         }
     }
 
@@ -261,6 +263,13 @@ impl Mind {
     /// The sd of one trial, as it most likely is: the few worlds in which it would be many times larger do not rule it.
     pub fn noise(&self) -> f64 {
         self.worlds.iter().map(|world| world.chance * world.sd.ln()).sum::<f64>().exp()
+    }
+
+    /// The sd of normal noise in which a night would gain as much: less than that of a trial where the noise has a sharp
+    /// edge. There small gains can be told, and are most of what there is.
+    pub fn grain(&self) -> f64 {
+        let grain = |world: &World| world.sd * world.shape.pays_as.sqrt();
+        self.worlds.iter().map(|world| world.chance * grain(world).ln()).sum::<f64>().exp()
     }
 
     /// The variance of one trial, with what is not known of it: for intervals.

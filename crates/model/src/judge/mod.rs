@@ -19,7 +19,7 @@ use crate::verdict::Reason;
 
 /// Goes up where the same events make the judge believe something else. What an earlier one believed was stored with the
 /// study, and is no fault of the ledger. The first had none.
-pub const EDITION: u32 = 2;
+pub const EDITION: u32 = 3;
 /// How many trials the baseline gets before anything is compared with it; further ones come in between.
 pub const FIRST_TRIALS: u32 = 2;
 /// How often a value has to come again, each time with another seed, before the metric is taken for one without noise.
@@ -157,6 +157,19 @@ mod tests {
             assert!(after[11] < 4.0 && (0.5..2.0).contains(&after[39]), "{far}: {after:.1?}");
             assert!(mind.level().0.abs() < 0.5, "{:?}", mind.level());
         }
+    }
+
+    /// Seen from their sharp edge, scores tell of gains that their scatter would hide.
+    #[test]
+    fn noise_with_a_sharp_edge_has_a_finer_grain_than_it_scatters() {
+        let grain = |bend: &dyn Fn(f64) -> f64| {
+            let scores: Vec<f64> = noise(60).map(bend).collect();
+            let mut mind = Mind::begin(&scores[..2], &[]).unwrap();
+            scores[2..].iter().for_each(|score| mind.champion(*score));
+            mind.grain() / mind.noise()
+        };
+        let (plain, edged) = (grain(&|score| score), grain(&|score| -(1.2 * score).exp()));
+        assert!(plain > 0.8 && edged < 0.5, "{plain} {edged}");
     }
 
     #[test]

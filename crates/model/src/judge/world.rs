@@ -17,6 +17,8 @@ const ONE_SAYS: f64 = 40.0;
 const FIRST_SAYS: f64 = 0.4;
 /// An effect beyond so many sd of one trial is far.
 const FAR: f64 = 6.0;
+/// So many keeps below the champion can still be taken back, once those on top of them were.
+const PAST: usize = 4;
 /// How much of what is believed of a candidate is taken back where it is put on another champion: edits interact.
 const INTERACTS: f64 = 0.2;
 
@@ -37,6 +39,8 @@ pub(super) struct World {
     /// How likely each hypothesis about the study's edits is.
     pub(super) hypotheses: Box<[f64; HYPOTHESES]>,
     pub(super) banks: Vec<(ExperimentId, Bank)>,
+    /// What was believed of the champions before this one when another took their place, the latest last.
+    pub(super) past: Vec<(ExperimentId, Bank)>,
 }
 
 /// Everything believed of one candidate, for each kind that it may be.
@@ -56,13 +60,14 @@ pub(super) struct Bank {
 impl World {
     pub(super) fn new(chance: f64, sd: f64, shape: &'static Shape, drift: f64, level: Level) -> World {
         let (hypotheses, rates) = (Box::new(prior().chances), rates(shape));
-        World { chance, news: 0.0, sd, shape, rates, drift: drift * sd * sd, level, hypotheses, banks: Vec::new() }
+        let (drift, banks, past) = (drift * sd * sd, Vec::new(), Vec::new());
+        World { chance, news: 0.0, sd, shape, rates, drift, level, hypotheses, banks, past }
     }
 
     /// A trial's worth of time has passed.
     pub(super) fn pass(&mut self, variance: f64) {
         self.level.variance += variance;
-        for (_, bank) in &mut self.banks {
+        for (_, bank) in self.banks.iter_mut().chain(&mut self.past) {
             bank.base.variance += variance;
             bank.components.iter_mut().for_each(|component| component.level_variance += variance);
         }
@@ -171,7 +176,14 @@ impl World {
 
     /// The candidate is the champion now; all others are compared with what was before.
     pub(super) fn keep(&mut self, id: ExperimentId, before: Option<ExperimentId>) {
-        self.banks.retain(|(open, _)| Some(*open) != before);
+        match before.and_then(|before| Some((before, self.close(before)?))) {
+            Some(before) => self.past.push(before),
+            // Between this one and those there is a champion that nobody judged.
+            None => self.past.clear(),
+        }
+        if self.past.len() > PAST {
+            self.past.remove(0);
+        }
         self.banks.iter_mut().for_each(|(_, bank)| bank.stale = true);
         let Some(bank) = self.bank(id).cloned() else { return };
         self.learn_kind(&bank);
@@ -202,12 +214,16 @@ impl World {
         }
     }
 
-    /// The champion gives its place back to the one before it.
-    pub(super) fn retract(&mut self, id: ExperimentId) {
+    /// The champion gives its place back to the one before it, which is believed to be what it was: what the other's
+    /// trials were like says nothing of it. Who that is, where it was kept as well.
+    pub(super) fn retract(&mut self, id: ExperimentId) -> Option<ExperimentId> {
         if let Some(bank) = self.close(id) {
             self.level = bank.level(false);
         }
         self.banks.iter_mut().for_each(|(_, bank)| bank.stale = true);
+        let (before, bank) = self.past.pop()?;
+        self.banks.push((before, bank));
+        Some(before)
     }
 
     /// What was measured of the champion before its keep does not count any more.
@@ -229,6 +245,7 @@ impl World {
     /// Another champion: nothing is known of its level but about where it is.
     pub(super) fn replace(&mut self, about: f64) {
         self.banks.clear();
+        self.past.clear();
         self.level = Level { mean: about, variance: 1e4 * self.sd * self.sd };
     }
 

@@ -34,8 +34,9 @@ pub(super) struct Judging {
     pub(super) looks: u32,
     /// The keeps that stand, in the order in which they were made.
     pub(super) kept: Vec<ExperimentId>,
-    /// The champion before this one, as long as its place can be given back.
+    /// The champion before this one, as long as its place can be given back; and those before that.
     pub(super) before: Option<ExperimentId>,
+    earlier: Vec<ExperimentId>,
     /// What champion and baseline gave in turns since the champion took its place.
     pub(super) closing: Closing,
     /// Trials since the baseline was last measured.
@@ -276,10 +277,17 @@ impl State {
         (self.judging.refuted, self.judging.alarm) = (false, None);
         if is_retreat {
             self.judging.kept.pop();
+            self.judging.before = self.judging.earlier.pop();
         } else if is_keep {
             self.judging.kept.push(id);
+            match std::mem::replace(&mut self.judging.before, before) {
+                Some(earlier) => self.judging.earlier.push(earlier),
+                None => self.judging.earlier.clear(),
+            }
+        } else {
+            self.judging.before = None;
+            self.judging.earlier.clear();
         }
-        self.judging.before = if is_retreat || !is_keep { None } else { before };
         self.judging.recent.clear();
         self.judging.again.clear();
         match &mut self.judging.mind {

@@ -35,7 +35,7 @@ const SIMPLER_MARGIN: f64 = 0.25;
 
 /// What one mode of the judge asks for.
 struct Demands {
-    /// How large a gain has to be, at the least, in sd of one trial: what is kept has to be read by somebody.
+    /// How large a gain has to be, at the least, in grains of the noise: what is kept has to be read by somebody.
     bar: f64,
     /// How dear a trial is.
     price: f64,
@@ -92,7 +92,7 @@ impl Study {
     /// How large a gain has to be to be worth keeping.
     pub(super) fn bar(&self, mind: &Mind) -> f64 {
         let asked = self.spec.metric.min_gain.map_or(0.0, Score::get);
-        asked.max(demands(self.spec.judge.mode).bar * mind.noise())
+        asked.max(demands(self.spec.judge.mode).bar * mind.grain())
     }
 
     /// Whether there is no champion but the one it was made for.

@@ -58,6 +58,73 @@ fn a_keep_that_does_not_hold_is_taken_back_and_the_one_before_has_its_place_agai
     assert_eq!(driver.verdict().0, Verdict::Discarded, "and the study goes on");
 }
 
+/// Keeps a candidate for one lucky trial.
+fn keep_for_luck(driver: &mut Driver, text: &str, lucky: f64, champion: f64) -> ExperimentId {
+    let experiment = driver.propose(text);
+    let scores = QUIET.map(|value| champion + value - 1.0);
+    let (verdict, reason, (own, _)) = driver.settle(&[lucky], &scores);
+    assert_eq!((verdict, own), (Verdict::Kept, 1), "{reason}");
+    driver.advance();
+    experiment
+}
+
+/// Plays on, with hopeless candidates, for so many steps or until a keep is taken back.
+fn taken_back(driver: &mut Driver, steps: usize, level: impl Fn(ExperimentId) -> Option<f64>) -> Option<ExperimentId> {
+    for turn in 0..steps {
+        match driver.step() {
+            Step::StartTrial { trial, experiment, purpose, .. } => {
+                let value = level(experiment).unwrap_or(1.4) + QUIET[turn % 8] - 1.0;
+                driver.finish((trial, experiment, purpose), measured(Some(value)));
+            }
+            Step::Ask { experiment, .. } => driver.proposed(experiment, &format!("idea {experiment}")),
+            Step::Judge(judged) => assert_eq!(judged.verdict, Verdict::Discarded, "{}", judged.reason),
+            Step::Again(again) => {
+                let experiment = driver.study.state().next_experiment();
+                let parent = driver.study.state().champion().unwrap().commit.clone().unwrap();
+                driver.happen(What::Proposed(proposal(experiment, parent, &again.description, None)));
+            }
+            Step::Retract(retracted) => {
+                driver.advance();
+                return Some(retracted.experiment);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    None
+}
+
+#[test]
+fn of_two_lucky_keeps_in_a_row_each_is_taken_back_by_its_own_trials() {
+    let mut driver = known(spec(), 1);
+    let first = keep_for_luck(&mut driver, "first", 0.90, 1.0);
+    let second = keep_for_luck(&mut driver, "second", 0.80, 0.90);
+    let level = |id| [(ExperimentId::BASELINE, 1.0), (first, 1.03), (second, 1.06)].into_iter().find(|it| it.0 == id);
+    let level = |id| level(id).map(|(_, level)| level);
+    assert_eq!(taken_back(&mut driver, 400, level), Some(second));
+    assert_eq!(driver.study.state().champion, Some(first));
+    assert_eq!(taken_back(&mut driver, 400, level), Some(first));
+    let state = driver.study.state();
+    assert_eq!(state.champion, Some(ExperimentId::BASELINE));
+    let verdict = |id| state.row(id).unwrap().verdict;
+    assert_eq!((verdict(first), verdict(second)), (Some(Verdict::Retracted), Some(Verdict::Retracted)));
+    assert_eq!(state.summary().unwrap().kept, 0);
+    assert_eq!(taken_back(&mut driver, 400, level), None, "the baseline is nobody's keep");
+}
+
+#[test]
+fn a_keep_that_holds_stands_when_the_one_on_top_of_it_is_taken_back() {
+    let mut driver = known(spec(), 1);
+    let good = keep(&mut driver, "good", 0.90);
+    QUIET.into_iter().for_each(|value| driver.look(Purpose::Sentinel, value - 0.1));
+    assert_eq!(driver.trial(1.002), Purpose::Sentinel, "the baseline's probe is due");
+    let lucky = keep_for_luck(&mut driver, "lucky", 0.80, 0.90);
+    let level = |id| [(ExperimentId::BASELINE, 1.0), (good, 0.9), (lucky, 0.93)].into_iter().find(|it| it.0 == id);
+    let level = |id| level(id).map(|(_, level)| level);
+    assert_eq!(taken_back(&mut driver, 400, level), Some(lucky));
+    assert_eq!(taken_back(&mut driver, 400, level), None);
+    assert_eq!(driver.study.state().champion, Some(good));
+}
+
 #[test]
 fn a_keep_that_holds_is_never_taken_back() {
     let mut driver = known(spec(), 1);
