@@ -246,13 +246,24 @@ fn an_agent_that_is_not_installed_is_missed_before_anything_is_spent() {
 }
 
 #[test]
-fn init_says_which_agents_are_here_and_leaves_the_tuner_in_place() {
+fn init_proposes_what_it_finds_with_the_tuner_as_partner() {
     let repo = Repo::empty();
     repo.write("train.py", "lr = 0.1\nprint('loss:', lr)\n").commit("a program");
     let path = format!("{}:/usr/bin:/bin", installed("claude").display());
-    let ran = Ran::of(repo.command(&["init", "--yes"]).env("PATH", path).output().unwrap()).ended(0);
-    ran.says("agents      claude is here: `use = \"claude\"` under [agent]; try it: overnight check --agent claude\n");
-    assert!(!repo.read("overnight.toml").contains("claude"));
+    let ran = Ran::of(repo.command(&["init", "--yes"]).env("PATH", &path).output().unwrap()).ended(0);
+    let ran = ran.says("agents      claude is here: try it: overnight check --agent claude\n");
+    assert!(
+        ran.stderr.contains("agent     claude, tuner (`claude` is on the PATH; the tuner needs no model)"),
+        "{ran}"
+    );
+    let triplet = repo.read("overnight.toml");
+    assert!(triplet.ends_with("[agent]\nuse = [\"claude\", \"tuner\"]\n"), "{triplet}");
+    let alone = Repo::empty();
+    alone.write("train.py", "lr = 0.1\nprint('loss:', lr)\n").commit("a program");
+    let ran =
+        Ran::of(alone.command(&["init", "--yes", "--agent", "tuner"]).env("PATH", &path).output().unwrap()).ended(0);
+    ran.says("agents      claude is here; `use = [\"claude\", \"tuner\"]` under [agent] asks it too\n");
+    assert!(!alone.read("overnight.toml").contains("agent"));
 }
 
 #[test]
