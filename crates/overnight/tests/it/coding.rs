@@ -209,6 +209,20 @@ fn a_rate_limit_is_waited_for_and_a_signal_ends_the_wait_at_once() {
 }
 
 #[test]
+fn while_one_of_a_team_is_waited_for_the_other_has_the_slot() {
+    let limit = Idea::Fail(Failure::RateLimit { retry_after: Some(3600) });
+    let night = Night::new("claude", "", &[limit]);
+    let triplet = night.repo.read("overnight.toml").replace("use = \"claude\"", "use = [\"claude\", \"tuner\"]");
+    night.repo.write("overnight.toml", &triplet).write("knobs.py", "x = 5\ny = 0.5\n").commit("a team");
+    let ran = night.overnight(&["run", "--no-tui", "--experiments", "3"]).ended(0);
+    let ran = ran.says("· agents claude, tuner ·").says("waiting for claude until ").says("; tuner has the slot\n");
+    let agents = (1..=4).map(|number| night.repo.experiment(number)["agent"].as_str().unwrap().to_owned());
+    assert_eq!(agents.collect::<Vec<_>>(), ["claude", "tuner", "tuner", "tuner"], "{ran}");
+    assert_eq!(night.provider.begun(), 1, "nobody is asked while it is waited for: {ran}");
+    night.repo.assert_sound();
+}
+
+#[test]
 fn one_proposal_is_shown_and_nothing_is_recorded() {
     let night = Night::new("claude", "", &[edit("knobs.py", "x = 5", "x = 4", "a little less")]);
     let ran = night.try_it().ended(0);
