@@ -30,7 +30,7 @@ pub use review::Obstacle;
 pub use row::{Level, NoiseRow, Row, Running, SeedUse, SegmentRow, Summary};
 pub use state::{Run, State};
 pub use step::Step;
-pub use turns::AgentRow;
+pub use turns::{AgentRow, UNASKED};
 
 use crate::event::Event;
 use crate::spec::Spec;

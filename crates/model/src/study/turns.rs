@@ -18,6 +18,9 @@ const REMEMBERED: usize = 200;
 const FADES: f64 = 0.982_820_598_545;
 /// The same for who was asked lately, which is to be even over a dozen turns.
 const FADES_SOON: f64 = 0.943_874_312_682;
+/// Whose proposals come by themselves: of a person, and of the demo's villains. What is refused of them is recorded as if
+/// they had been asked. No agent has such a name.
+pub const UNASKED: [&str; 2] = ["person", "villain"];
 /// What a near-miss is worth, beside a keep of the same gain.
 const NEAR: f64 = 0.2;
 
@@ -160,7 +163,7 @@ impl State {
     /// The same of everyone who was asked of late, where they were several or one of them is waited for.
     pub fn team(&self) -> Vec<AgentRow> {
         let mut names: Vec<&str> = Vec::new();
-        for turn in self.turns.0.iter().filter(|turn| turn.is_asked && turn.agent != "person") {
+        for turn in self.turns.0.iter().filter(|turn| turn.is_asked && !UNASKED.contains(&turn.agent.as_str())) {
             if !names.contains(&turn.agent.as_str()) {
                 names.push(&turn.agent);
             }

@@ -83,6 +83,10 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
     imported.iter().for_each(|line| ui::say(line));
     if let Some(summary) = &summary {
         ui::say(&format!("{} · {}", term::counts(summary), night::trust_of(summary, openings(&site))));
+        let spec = is_team.then(|| super::standing::spec(&site, summary)).flatten();
+        if let Some(spec) = spec {
+            team::lines(summary, Some(&spec.agent), None).iter().for_each(|line| ui::say(line));
+        }
         if shown == PAGE && limit == Some(PAGE) {
             ui::say("`overnight log --all` shows all of them, `overnight show N` one");
         }

@@ -54,6 +54,14 @@ pub(crate) fn row_line(row: &Row, is_team: bool) -> String {
     term::row_line(&Row { description: format!("{}: {}", row.agent, row.description), ..row.clone() })
 }
 
+/// What an agent of a team did of late: ` (12 turns of late, 3 kept, 1 without a proposal)`.
+pub(crate) fn record(summary: &Summary, agent: &str) -> String {
+    let row = summary.team.iter().filter(|_| summary.team.len() > 1).find(|row| row.agent == agent);
+    row.map_or_else(String::new, |AgentRow { turns, kept, failed, .. }| {
+        format!(" ({turns} turns of late, {kept} kept, {failed} without a proposal)")
+    })
+}
+
 /// An agent of `status --json`.
 #[derive(Debug, Serialize)]
 pub(crate) struct AgentJson {
