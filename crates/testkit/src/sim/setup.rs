@@ -204,10 +204,10 @@ impl Setup {
     pub fn team(seed: u64) -> Setup {
         let night = Setup::night(seed);
         let mut random = Random::new(seed ^ 0x7ea3);
-        let limits = *random.pick(&[Limits::None, Limits::LongNight]);
+        let limits = *random.pick(&[Limits::None, Limits::NightWall]);
         let faults = Faults { shift: 0, crash: *random.pick(&[300, 900]), ..night.faults };
-        let noise = *random.pick(&[0.0, 0.004, 0.02]);
-        Setup { team: true, flat: false, limits, faults, noise, experiments: 150, ..night }
+        let noise = *random.pick(&[0.0, 0.0, 0.004]);
+        Setup { team: true, flat: false, limits, faults, noise, experiments: 60, ..night }
     }
 
     /// A night in which nothing is to be gained, and what looked better was lucky.
