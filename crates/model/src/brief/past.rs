@@ -106,7 +106,9 @@ impl Brief {
         let recent = self.recent.iter_mut().flat_map(|past| [&mut past.description, &mut past.reason]);
         let failures = self.failures.iter_mut().flat_map(|failed| [&mut failed.description, &mut failed.reason]);
         let repair = self.repair.iter_mut().flat_map(|repair| [&mut repair.description, &mut repair.reason]);
-        for text in open.chain(kept).chain(near).chain(repeats).chain(recent).chain(failures).chain(repair) {
+        let untouched = self.plateau.iter_mut().flat_map(|stuck| &mut stuck.untouched);
+        let past = open.chain(kept).chain(near).chain(repeats).chain(recent).chain(failures);
+        for text in past.chain(repair).chain(untouched) {
             *text = visible(text);
         }
         self

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::text_tests::brief;
-use super::{Brief, ContextFile, Editable, Repair};
+use super::{Brief, ContextFile, Editable, Repair, Stuck};
 use crate::tuner;
 use crate::tuner::report::{Change, CurvePoint, PointReport};
 use crate::units::Score;
@@ -27,6 +27,8 @@ fn whole() -> Brief {
         diff: Some("+x".to_owned()),
         output: Some("NameError".to_owned()),
     });
+    brief.plateau =
+        Some(Stuck { experiments: 31, usual: 10, looked_at: 31, untouched: vec!["f.py:1 def f():".to_owned()] });
     let number = || tuner::Value::Number(1.0);
     let change = || Change { path: "f.py".to_owned(), name: "mode".to_owned(), to: tuner::Value::Text("a".to_owned()) };
     let report = brief.tuning.as_mut().unwrap();

@@ -41,6 +41,10 @@ pub struct Experiment {
     pub started_at: Timestamp,
     /// The agent is at work on it right now.
     pub asked: bool,
+    /// Since when, or when that was.
+    pub asked_at: Timestamp,
+    /// It came close before, and is tried again because nothing else was kept for long.
+    pub is_second_try: bool,
     pub failure: Option<AttemptFailure>,
     /// An agent was asked for it: it did not come of itself.
     pub was_asked: bool,
@@ -107,6 +111,8 @@ impl Experiment {
             edits: Vec::new(),
             started_at: at,
             asked: false,
+            asked_at: at,
+            is_second_try: false,
             failure: None,
             was_asked: false,
             repairs: 0,

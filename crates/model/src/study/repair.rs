@@ -72,7 +72,7 @@ impl Study {
         let run = self.state.run.as_ref().filter(|run| run.facts.scope != Scope::One)?;
         let member = self.spec.agent.member(&experiment.agent).filter(|member| member.kind != AgentKind::Tuner)?;
         let is_free = experiment.was_asked && !experiment.is_beyond_repair;
-        let may_be = experiment.repairs < self.spec.agent.repairs && run.waiting.is_none();
+        let may_be = experiment.repairs < self.spec.agent.repairs && !run.waiting.contains_key(&member.name);
         (is_free && may_be).then(|| member.name.clone())
     }
 

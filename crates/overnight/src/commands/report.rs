@@ -19,6 +19,7 @@ use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
 use crate::views::board::{Board, Fold, Gather, Setting};
 use crate::views::chart::{self, Size, scene};
+use crate::views::night::Asked;
 use crate::views::report::{self, Depth, Diffs, Document};
 
 /// One line of an output that tells why it ended.
@@ -118,7 +119,12 @@ fn board(site: &Site, reader: Option<&Reader>) -> Outcome<Board> {
         study: site.study.clone(),
         flag: super::study_flag(site),
         is_running: holder.is_some(),
-        asked: summary.as_ref().map(|summary| standing::asked(site, summary)).unwrap_or_default(),
+        asked: summary
+            .as_ref()
+            .and_then(|summary| standing::spec(site, summary))
+            .as_ref()
+            .map(Asked::from)
+            .unwrap_or_default(),
         holdout: openings(site),
         now: clock::now(),
     };

@@ -24,7 +24,7 @@ use self::sheet::{Fact, Sheet};
 use crate::args::{Place, Show};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, printable};
-use crate::views::{json, night, term};
+use crate::views::{json, night, team, term};
 
 pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     let (site, reader) = super::ledger(place)?;
@@ -50,7 +50,8 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         return Ok(Exit::Done);
     }
     let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
-    let mut facts = head(&row, metric);
+    let record = summary.as_ref().map(|summary| team::record(summary, &row.agent)).unwrap_or_default();
+    let mut facts = head(&row, metric, &record);
     facts.extend(model_line(&events));
     facts.extend(case.facts());
     let mut trials = repairs::lines(&events);
@@ -124,12 +125,12 @@ fn title(row: &Row) -> String {
     format!("experiment {} · {verdict}", row.experiment)
 }
 
-fn head<'a>(row: &Row, metric: &'a str) -> Vec<Fact<'a>> {
+fn head<'a>(row: &Row, metric: &'a str, record: &str) -> Vec<Fact<'a>> {
     let commit = |id: &Option<overnight_model::CommitId>| id.as_ref().map_or("-".to_owned(), |id| id.0.clone());
     let mut facts: Vec<Fact<'a>> = Vec::new();
     facts.extend(row.reason.as_ref().map(|reason| ("why", reason.clone())));
     facts.push(("hypothesis", row.description.clone()));
-    facts.push(("agent", row.agent.clone()));
+    facts.push(("agent", format!("{}{record}", row.agent)));
     facts.push(("started", term::local_time(row.started_at)));
     facts.push(("commit", commit(&row.commit)));
     if row.parent.is_some() {

@@ -1,17 +1,19 @@
 //! `overnight status`: where the study stands.
 
+use overnight_engine::clock;
 use overnight_engine::deliver::is_paused;
 use overnight_engine::holdout::{Openings, openings};
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::Site;
 use overnight_engine::lock::Holder;
+use overnight_model::spec::AgentSpec;
 use overnight_model::study::Summary;
 
 use crate::args::{Place, Status};
 use crate::error::{Exit, Outcome};
 use crate::ui;
 use crate::views::night::{self, Asked};
-use crate::views::{json, term};
+use crate::views::{json, team, term};
 
 pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     let (site, reader) = super::look(place)?;
@@ -20,7 +22,8 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
         return Ok(Exit::Done);
     }
     let (summary, holder, paused) = now(&site, reader.as_ref())?;
-    let asked = summary.as_ref().map(|summary| super::standing::asked(&site, summary)).unwrap_or_default();
+    let spec = summary.as_ref().and_then(|summary| super::standing::spec(&site, summary));
+    let (asked, agents) = (spec.as_ref().map(Asked::from).unwrap_or_default(), spec.as_ref().map(|spec| &spec.agent));
     let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(&site));
     let imports =
         reader.as_ref().map(|reader| super::imports(reader, summary.as_ref())).transpose()?.unwrap_or_default();
@@ -36,7 +39,7 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
         return Ok(Exit::Done);
     };
     let mut lines = vec![format!("study      {} · {}", site.study, describe(state, holder.as_ref()))];
-    lines.extend(results(&summary, (asked, holdout), holder.is_some(), &super::study_flag(&site)));
+    lines.extend(results(&summary, (asked, holdout, agents), holder.is_some(), &super::study_flag(&site)));
     lines.extend(imported);
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
@@ -45,9 +48,11 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
 /// The object of `status --json`.
 pub(crate) fn object(site: &Site, reader: Option<&Reader>) -> Outcome<String> {
     let (summary, holder, paused) = now(site, reader)?;
-    let asked = summary.as_ref().map(|summary| super::standing::asked(site, summary)).unwrap_or_default();
-    let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(site));
-    let mut status = json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), (asked, holdout));
+    let spec = summary.as_ref().and_then(|summary| super::standing::spec(site, summary));
+    let known =
+        (spec.as_ref().map(Asked::from).unwrap_or_default(), openings(site), spec.as_ref().map(|spec| &spec.agent));
+    let state = state(summary.as_ref(), holder.as_ref());
+    let mut status = json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), known);
     status.paused = paused;
     Ok(json::line(&status))
 }
@@ -77,13 +82,14 @@ pub(super) fn state(summary: Option<&Summary>, holder: Option<&Holder>) -> &'sta
 /// What a study has come to so far.
 pub(super) fn results(
     summary: &Summary,
-    (asked, holdout): (Asked, Option<Openings>),
+    (asked, holdout, agents): (Asked, Option<Openings>, Option<&AgentSpec>),
     is_running: bool,
     flag: &str,
 ) -> Vec<String> {
     let mut lines: Vec<String> = term::waiting(summary, flag).into_iter().collect();
     lines.extend(term::standing(summary, asked));
     lines.push(format!("so far     {}", term::counts(summary)));
+    lines.extend(team::lines(summary, agents, is_running.then(clock::now)));
     lines.extend(term::flaky(summary));
     for running in summary.running.iter().filter(|_| is_running) {
         let since = term::local_time(running.started_at);

@@ -6,4 +6,5 @@ pub(crate) mod json;
 pub(crate) mod mcp;
 pub(crate) mod night;
 pub(crate) mod report;
+pub(crate) mod team;
 pub(crate) mod term;

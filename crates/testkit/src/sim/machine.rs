@@ -199,9 +199,13 @@ impl Machine for Simulated {
             }),
         };
         match action {
-            Action::Ask { experiment, contents, brief, .. } => {
+            Action::Ask { experiment, member, contents, brief, .. } => {
+                let now = Timestamp(world.monotonic + world.skew);
                 let answer = match brief.repair {
-                    None => people::propose(&setup, experiment, &contents, &world.past),
+                    None if member.name == people::BAD && world.trouble(4) => {
+                        people::provider_down(now, &mut world.random)
+                    }
+                    None => people::propose(&setup, &member.name, experiment, &contents, &world.past),
                     Some(_) => people::repair(&setup, experiment, &contents, &world.past),
                 };
                 let arrival = match (loss, answer) {

@@ -14,6 +14,7 @@ mod repair;
 mod review;
 mod rules;
 mod smoke;
+mod team;
 mod waiting;
 
 use std::collections::BTreeMap;

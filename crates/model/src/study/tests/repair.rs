@@ -164,7 +164,7 @@ fn nobody_waits_for_a_provider_to_repair_something() {
     driver.not_repaired(id, failure);
     assert_eq!(driver.verdict().0, Verdict::Crashed);
     assert_eq!(driver.next(), None, "the next question waits for it");
-    assert!(driver.study.state().waits_until().is_some());
+    assert!(driver.study.state().waiting().next().is_some());
 }
 
 #[test]

@@ -75,6 +75,8 @@ pub(crate) fn summary() -> Summary {
         past: Vec::new(),
         suspects: 0,
         paused: false,
+        team: Vec::new(),
+        plateau: None,
         flaky: Vec::new(),
         imported: 0,
         gained: Some(Estimate { gain: 1.0, low: Some(0.8), high: Some(1.2) }),
