@@ -1,5 +1,6 @@
 //! The engine against the real machine: real children, real repositories, real disks.
 
+mod earlier_judge;
 mod ledger;
 mod process;
 mod workspace;
