@@ -310,7 +310,7 @@ fn on_a_plateau_the_others_are_next_and_a_keep_ends_it() {
 fn on_a_plateau_what_came_close_is_tried_once_more() {
     const NOISE: [f64; 6] = [0.03, -0.03, 0.05, -0.05, 0.01, -0.02];
     let mut driver = Driver::calibrated(spec(), [1.0, 1.05, 0.95]);
-    let is_near = |id: ExperimentId| id.0 % 4 == 0;
+    let is_near = |id: ExperimentId| id.0.is_multiple_of(4);
     let (mut again, mut trials) = (Vec::new(), Vec::new());
     while again.is_empty() || again.iter().any(|id| driver.study.state().find(*id).is_some()) {
         assert!(trials.len() < 2000, "some came close, and are tried again: {again:?}");
