@@ -3,6 +3,7 @@
 use super::{Experiment, Step, Study};
 use crate::event::Scope;
 use crate::id::ExperimentId;
+use crate::spec::AgentKind;
 use crate::units::Timestamp;
 
 impl Study {
@@ -20,7 +21,8 @@ impl Study {
             false => self.asks_ahead(taken),
         };
         // A slot does not wait for one who thinks while there is one who answers at once.
-        let thinking = self.candidates().filter(|open| open.asked).count() as u64;
+        let tuner = AgentKind::Tuner.name();
+        let thinking = self.candidates().filter(|open| open.asked && open.agent != tuner).count() as u64;
         let fills =
             (slot_is_free && !wanted && taken - thinking < slots).then(|| self.may_fill(thinking, now)).flatten();
         if !(wanted || fills.is_some()) || self.left().is_some_and(|left| taken >= left) {

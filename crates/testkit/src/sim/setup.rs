@@ -219,7 +219,7 @@ impl Setup {
         let faults = Faults { shift: 0, crash: *random.pick(&[300, 900]), ..night.faults };
         let noise = *random.pick(&[0.0, 0.0, 0.004]);
         let slots = *random.pick(&[1, 2]);
-        Setup { team: true, flat: false, slots, limits, faults, noise, experiments: 40, ..night }
+        Setup { team: true, flat: false, slots, limits, faults, noise, experiments: 80, ..night }
     }
 
     /// A night in which nothing is to be gained, and what looked better was lucky.

@@ -263,6 +263,7 @@ fn while_one_thinks_the_tuner_has_the_slot_unless_experiments_are_counted() {
     for at in 0..3 {
         let (experiment, agent) = asked(&mut driver);
         assert_eq!(agent, "tuner");
+        assert_eq!(driver.next(), None, "one for one slot");
         driver.proposed(experiment, &format!("t{at}"));
         driver.trial(2.0);
         assert_eq!(driver.next().and_then(|step| step.event()).and_then(|what| what.experiment()), Some(experiment));
