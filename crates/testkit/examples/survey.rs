@@ -1,6 +1,6 @@
 //! Lists every failing seed of the simulator, for whoever changes the engine:
 //! `cargo run -p overnight-testkit --example survey 0 500`, or `… survey 0 500 night` for nights of small effects, `luck` for those
-//! without any.
+//! without any, `team` for those of several agents.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +14,7 @@ fn main() -> ExitCode {
     let setup = match std::env::args().nth(3).as_deref() {
         Some("night") => Setup::night,
         Some("luck") => Setup::luck,
+        Some("team") => Setup::team,
         _ => Setup::draw,
     };
     std::panic::set_hook(Box::new(|_| {}));

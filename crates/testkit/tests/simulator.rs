@@ -116,9 +116,26 @@ fn a_persons_word_on_a_suspect_is_carried_out_whatever_happens() {
 #[test]
 fn small_effects_in_much_noise_on_a_machine_that_shifts() {
     let (_, seen) = all(0..10, "night", Setup::night);
-    let Seen { aids, sentinels, looked_back, closes, shifts, again, restacked_and_kept, .. } = seen;
-    let watched = [aids, sentinels, looked_back, closes, shifts, again, restacked_and_kept];
+    // That nights are closed is asked for where one is killed at it.
+    let Seen { aids, sentinels, looked_back, shifts, again, restacked_and_kept, .. } = seen;
+    let watched = [aids, sentinels, looked_back, shifts, again, restacked_and_kept];
     assert!(watched.iter().all(|n| *n > 0), "{seen:?}");
+}
+
+#[test]
+fn a_team_whose_members_differ_fail_and_are_waited_for_gives_the_best_most_turns() {
+    let mut turns = std::collections::BTreeMap::<String, usize>::new();
+    for seed in 0..8 {
+        let report = catch_unwind(|| Simulation::of(Setup::team(seed)).run()).unwrap_or_else(|failure| {
+            let to = seed + 1;
+            eprintln!("see it again with\n  cargo run -p overnight-testkit --example survey {seed} {to} team");
+            resume_unwind(failure)
+        });
+        report.asked.into_iter().for_each(|agent| *turns.entry(agent).or_default() += 1);
+    }
+    let all: usize = turns.values().sum();
+    assert!(turns["good"] * 2 > turns["bad"] * 3, "{turns:?}");
+    assert!(turns.values().all(|turns| *turns * 15 > all), "nobody is left out: {turns:?}");
 }
 
 #[test]
@@ -161,7 +178,12 @@ fn a_kill_while_a_keep_is_taken_back_or_a_night_is_closed_changes_nothing_of_it(
 
 #[test]
 fn the_same_seed_tells_the_same_story() {
-    let told = |seed| Simulation::new(seed).verbose().run().log;
+    // Letters have names that nobody can foresee.
+    let told = |seed| {
+        let mut setup = Setup::draw(seed);
+        setup.faults.meddling = 0;
+        Simulation::of(setup).verbose().run().log
+    };
     for seed in [2, 11] {
         assert_eq!(told(seed), told(seed));
     }

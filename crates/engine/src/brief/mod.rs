@@ -6,16 +6,17 @@
 mod difference;
 mod past;
 mod program;
+mod untouched;
 
 pub use program::read_program;
 
 use overnight_model::brief::untrusted::beginning;
-use overnight_model::brief::{Brief, File, Limits, Standing, Word};
+use overnight_model::brief::{Brief, File, Limits, Standing, Stuck, Word};
 use overnight_model::forecast::{Sure, smallest_sure_gain};
 use overnight_model::judge::Noise;
 use overnight_model::proposal::Contents;
 use overnight_model::spec::{JudgeSpec, Spec};
-use overnight_model::study::{Experiment, Row};
+use overnight_model::study::{Experiment, Plateau, Row};
 use overnight_model::tuner::report::Report;
 use overnight_model::{CommitId, ExperimentId, State};
 
@@ -23,6 +24,7 @@ use crate::dispatch::Fault;
 use crate::ledger::Reader;
 use difference::Difference;
 use std::collections::HashMap;
+use untouched::Untouched;
 
 /// How many past verdicts an agent is told about.
 pub const RECENT: usize = 20;
@@ -55,6 +57,7 @@ pub struct Memory {
     sure: Option<(f64, JudgeSpec, Option<Sure>)>,
     /// What the tuner knew of a champion's values when so many experiments had been asked for.
     tuning: Option<(ExperimentId, ExperimentId, Option<Report>)>,
+    untouched: Untouched,
 }
 
 /// Another noise than the one that the smallest sure gain was found for: it takes a while to find.
@@ -97,6 +100,13 @@ impl Memory {
             kept.iter().map(|kept| kept.experiment).chain(failures.iter().map(|failure| failure.experiment)).collect();
         self.differences.retain(|id, _| shown.contains(id));
         self.outputs.retain(|id, _| shown.contains(id));
+        let plateau = match state.plateau() {
+            None => None,
+            Some(Plateau { experiments, usual }) => {
+                let (looked_at, untouched) = self.untouched.look(source, champion, &past, tuning.as_ref())?;
+                Some(Stuck { experiments, usual, looked_at, untouched })
+            }
+        };
         let brief = Brief {
             study: spec.study.clone(),
             experiment,
@@ -121,6 +131,7 @@ impl Memory {
             kept_before,
             failures,
             near_misses: past::near_misses(state, &past),
+            plateau,
             redo: Brief::to_redo(recent.iter()),
             recent: recent.iter().filter_map(|row| past::told(spec, state, row)).collect(),
             repeats: past::repeats(&past),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use overnight_model::spec::{AgentKind, Coding, Member, Network, Preset};
+use overnight_model::study::UNASKED;
 use overnight_model::units::Millis;
 use toml::de::DeValue;
 
@@ -17,8 +18,6 @@ pub(super) const DEFAULT_TIMEOUT: Millis = Millis::seconds(600);
 const LATER_AGENTS: [&str; 1] = ["api"];
 /// What only coding agents have.
 const OF_CODING_AGENTS: [&str; 3] = ["model", "args", "tools"];
-/// Names that mean somebody else in the ledger.
-const TAKEN: [&str; 2] = ["person", "villain"];
 /// No name in a line of `log` is longer.
 const LONGEST_NAME: usize = 24;
 
@@ -174,7 +173,7 @@ fn kind(
         () if kind == name => return Some(kind),
         () if kind == "tuner" => ("the tuner has no other name".to_owned(), "write `use = [\"tuner\", …]`"),
         () if is_kind(name) => (format!("`{shown}` is an agent of its own"), "give this one another name"),
-        () if is_key || TAKEN.contains(&name) => {
+        () if is_key || UNASKED.contains(&name) => {
             (format!("`{shown}` cannot be the name of an agent: it means something else"), "give it another name")
         }
         () if !is_name => (

@@ -62,6 +62,9 @@ pub struct Brief {
     /// What may well be better, and could not be told from noise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub near_misses: Vec<NearMiss>,
+    /// Nothing was kept for much longer than this study is used to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plateau: Option<Stuck>,
     /// The latest verdicts, oldest first.
     pub recent: Vec<Past>,
     /// What was proposed a second time, and cost an attempt.
@@ -101,6 +104,19 @@ pub struct Standing {
     pub experiment: ExperimentId,
     pub commit: CommitId,
     pub metric: Option<f64>,
+}
+
+/// How long nothing was kept, and what might be looked at instead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stuck {
+    /// Experiments since the last keep.
+    pub experiments: u64,
+    /// How many it took for a keep until then.
+    pub usual: u64,
+    /// The latest proposals that were looked at for what they touched.
+    pub looked_at: u64,
+    /// Parts and values of the champion's surface that none of those touched.
+    pub untouched: Vec<String>,
 }
 
 /// A person's word to the agents.

@@ -90,7 +90,8 @@ impl Brief {
         let repeats = self.repeats.iter_mut().flat_map(|repeat| [&mut repeat.description, &mut repeat.reason]);
         let recent = self.recent.iter_mut().flat_map(|past| [&mut past.description, &mut past.reason]);
         let failures = self.failures.iter_mut().flat_map(|failed| [&mut failed.description, &mut failed.reason]);
-        for text in open.chain(kept).chain(near).chain(repeats).chain(recent).chain(failures) {
+        let untouched = self.plateau.iter_mut().flat_map(|stuck| &mut stuck.untouched);
+        for text in open.chain(kept).chain(near).chain(repeats).chain(recent).chain(failures).chain(untouched) {
             *text = visible(text);
         }
         self

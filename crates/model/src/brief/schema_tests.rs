@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::text_tests::brief;
-use super::{Brief, Editable};
+use super::{Brief, Editable, Stuck};
 use crate::tuner;
 use crate::tuner::report::{Change, CurvePoint, PointReport};
 use crate::units::Score;
@@ -20,6 +20,8 @@ fn whole() -> Brief {
     brief.files[0].cut_from_bytes = Some(9_999);
     brief.failures[0].no_diff = Some("too long".to_owned());
     brief.recent[0].undecided = true;
+    brief.plateau =
+        Some(Stuck { experiments: 31, usual: 10, looked_at: 31, untouched: vec!["f.py:1 def f():".to_owned()] });
     let number = || tuner::Value::Number(1.0);
     let change = || Change { path: "f.py".to_owned(), name: "mode".to_owned(), to: tuner::Value::Text("a".to_owned()) };
     let report = brief.tuning.as_mut().unwrap();

@@ -3,7 +3,7 @@
 use super::fit::{Plan, first_lines, shares};
 use super::past::{Failure, Kept, NearMiss, Open};
 use super::untrusted::{WARNING, fenced, line, visible};
-use super::{Brief, Standing};
+use super::{Brief, Standing, Stuck};
 use crate::proposal::DESCRIPTION_LIMIT;
 use crate::units::{Goal, short_number};
 
@@ -23,6 +23,7 @@ pub(super) fn render(brief: &Brief, plan: &Plan) -> String {
         kept(brief, plan),
         failures(brief, plan),
         near_misses(brief, plan),
+        plateau(brief),
         taken(brief, plan),
         redo(brief),
         if plan.without_tuning { String::new() } else { tuning(brief) },
@@ -189,6 +190,20 @@ fn near_misses(brief: &Brief, plan: &Plan) -> String {
         "Undecided\n\nThese may well be better: noise hides it. A bolder version, or two of them together, may show.",
         &listed,
     )
+}
+
+fn plateau(brief: &Brief) -> String {
+    let Some(Stuck { experiments, usual, looked_at, untouched }) = &brief.plateau else { return String::new() };
+    let told = format!(
+        "# A plateau\n\nNothing was kept for {experiments} experiments; until then every {} was. More of the same will \
+         hardly do: take another direction.",
+        if *usual == 1 { "one".to_owned() } else { format!("one in {usual}") },
+    );
+    let listed: String = untouched.iter().map(|part| format!("{}\n", line(part, DESCRIPTION_LIMIT))).collect();
+    match listed.is_empty() {
+        true => told + "\n",
+        false => format!("{told} None of the last {looked_at} proposals touched:\n\n{}", fenced(&listed)),
+    }
 }
 
 /// What must not be proposed again.

@@ -77,6 +77,7 @@ pub(super) fn brief() -> Brief {
             gain_high: Some(0.2),
             trials: 3,
         }],
+        plateau: None,
         recent: (38..41)
             .map(|experiment| Past {
                 experiment: ExperimentId(experiment),

@@ -3,6 +3,7 @@
 use super::{Experiment, Step, Study};
 use crate::event::Scope;
 use crate::id::ExperimentId;
+use crate::spec::AgentKind;
 use crate::units::Timestamp;
 
 impl Study {
@@ -14,22 +15,28 @@ impl Study {
         }
         let unasked = self.candidates().find(|open| open.is_unasked());
         let taken = self.candidates().filter(|open| !open.is_unasked()).count() as u64;
+        let slots = u64::from(run.facts.slots);
         let wanted = match slot_is_free {
-            true => taken < u64::from(run.facts.slots),
+            true => taken < slots,
             false => self.asks_ahead(taken),
         };
-        if !wanted || self.left().is_some_and(|left| taken >= left) {
+        // A slot does not wait for one who thinks while there is one who answers at once.
+        let tuner = AgentKind::Tuner.name();
+        let thinking = self.candidates().filter(|open| open.asked && open.agent != tuner).count() as u64;
+        let fills =
+            (slot_is_free && !wanted && taken - thinking < slots).then(|| self.may_fill(thinking, now)).flatten();
+        if !(wanted || fills.is_some()) || self.left().is_some_and(|left| taken >= left) {
             return None;
         }
         if let Some(again) = self.state.judging.again.front().filter(|_| slot_is_free) {
             return Some(Step::Again(again.clone()));
         }
-        if self.state.waits_until().is_some_and(|until| now < until) {
-            return None;
+        if let Some(near) = self.state.judging.near.back().filter(|_| slot_is_free && self.state.plateau().is_some()) {
+            return Some(Step::Again(near.clone()));
         }
         let experiment = unasked.map_or(ExperimentId(self.state.next_experiment), |open| open.id);
         let parent = self.state.champion()?.commit.clone()?;
-        let member = self.whose_turn(experiment, slot_is_free)?;
+        let member = fills.or_else(|| self.whose_turn(slot_is_free, now))?;
         Some(Step::Ask { experiment, agent: member.name.clone(), parent })
     }
 
@@ -52,12 +59,10 @@ impl Study {
     fn asks_ahead(&self, taken: u64) -> bool {
         let ahead = u64::from(self.spec.agent.ahead);
         let waiting = self.candidates().filter(|open| open.in_flight == 0 && !open.is_unasked()).count() as u64;
-        // One that fails is not asked over and over while a trial runs: ten in a row would end the run.
-        let fails = self.state.run.as_ref().is_some_and(|run| run.failed_in_a_row > 0 || run.waiting.is_some());
         // Where something is about to be kept, the answer would be about yesterday's champion.
         let champion_may_move = self.candidates().any(|open| !open.trials.is_empty());
         let patience = self.patience_left().is_none_or(|left| taken < left);
-        waiting < ahead && !fails && !champion_may_move && patience
+        waiting < ahead && !champion_may_move && patience
     }
 
     /// What this run may judge: everything open but what candidates are compared with.

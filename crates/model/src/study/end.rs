@@ -8,8 +8,6 @@ use crate::spec::{Patience, When};
 use crate::units::{Score, Timestamp};
 use crate::verdict::{Reason, Verdict};
 
-/// After so many failed attempts in a row nobody is at home.
-const FAILED_ATTEMPTS: u32 = 10;
 /// After so many experiments in a row that we ourselves broke, something is wrong with the machine.
 const ENGINE_ERRORS: u32 = 3;
 
@@ -94,12 +92,8 @@ impl Study {
         if run.facts.scope == Scope::One {
             return None;
         }
-        if let Some(what) = &run.exhausted {
-            return Some(StopReason::NothingToTry { what: what.clone() });
-        }
-        if run.failed_in_a_row >= FAILED_ATTEMPTS {
-            let last = run.last_failure.clone();
-            return Some(StopReason::FailedAttempts { in_a_row: run.failed_in_a_row, last });
+        if let Some(reason) = self.nobody_left() {
+            return Some(reason);
         }
         if let Some(level) = self.target_reached().filter(|_| self.is_champion_shown()) {
             return Some(StopReason::Target { level });

@@ -40,6 +40,10 @@ pub struct Experiment {
     pub started_at: Timestamp,
     /// The agent is at work on it right now.
     pub asked: bool,
+    /// Since when, or when that was.
+    pub asked_at: Timestamp,
+    /// It came close before, and is tried again because nothing else was kept for long.
+    pub is_second_try: bool,
     pub failure: Option<AttemptFailure>,
     pub trials: Vec<Trial>,
     /// From which trial on its surface is the one it has now: it may have been put on another champion.
@@ -98,6 +102,8 @@ impl Experiment {
             edits: Vec::new(),
             started_at: at,
             asked: false,
+            asked_at: at,
+            is_second_try: false,
             failure: None,
             trials: Vec::new(),
             fresh_from: 0,

@@ -17,7 +17,9 @@ use crate::verdict::{Group, Reason, Verdict};
 const REMEMBERED: usize = 64;
 const RECENT: usize = 32;
 /// A candidate this likely to be better, when it was let go, came close.
-const CLOSE: f64 = 0.2;
+pub(super) const CLOSE: f64 = 0.2;
+/// Of those that came close, how many are tried again on a plateau.
+const NEAR: usize = 5;
 /// The same number so many times is no chance, where the baseline has given as many and none twice.
 const FROZEN: usize = 3;
 /// How far the machine may have moved between two runs, in sd of one trial.
@@ -52,6 +54,8 @@ pub(super) struct Judging {
     pub(super) recent: VecDeque<Again>,
     /// Those to try again.
     pub(super) again: VecDeque<Again>,
+    /// Those that came close and are for a plateau, the latest last.
+    pub(super) near: VecDeque<Again>,
     pub(super) spent: Spent,
     /// What simpler champions have cost, at most, since the last one that won on the metric.
     pub(super) slack: f64,
@@ -233,8 +237,10 @@ impl State {
     /// What a verdict teaches.
     pub(super) fn let_go(&mut self, experiment: &Experiment, verdict: Verdict) {
         let id = experiment.id;
-        let near =
-            self.judging.mind.as_ref().and_then(|mind| mind.opinion(id, 0.0)).is_some_and(|it| it.chance >= CLOSE);
+        let opinion = self.judging.mind.as_ref().and_then(|mind| mind.opinion(id, 0.0));
+        let near = opinion.is_some_and(|it| it.chance >= CLOSE);
+        // What is known of it reaches about as far to better as to worse.
+        let is_undecided = opinion.is_some_and(|it| it.low < 0.0 && it.high > -it.low / 2.0);
         let champion = self.champion;
         // Made for another champion, it would undo what was kept since.
         let is_current =
@@ -251,6 +257,10 @@ impl State {
                 agent: experiment.agent.clone(),
                 description: experiment.description.clone(),
             };
+            // Once is enough: it would come close again and again.
+            if near && is_undecided && !experiment.is_second_try {
+                push(&mut self.judging.near, again.clone(), NEAR);
+            }
             push(&mut self.judging.recent, again, RECENT);
         }
         let Some(mind) = &mut self.judging.mind else { return };
@@ -282,6 +292,7 @@ impl State {
         self.judging.before = if is_retreat || !is_keep { None } else { before };
         self.judging.recent.clear();
         self.judging.again.clear();
+        self.judging.near.clear();
         match &mut self.judging.mind {
             None => self.wake(),
             Some(mind) if is_retreat => mind.retract(),

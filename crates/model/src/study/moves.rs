@@ -36,6 +36,7 @@ impl State {
         let Some(experiment) = self.standing.get_mut(&retracted.experiment) else { return };
         experiment.verdict = Some((Verdict::Retracted, retracted.reason.clone()));
         experiment.estimate = Some(retracted.estimate);
+        self.turns.retract(retracted.experiment);
         self.counts.kept = self.counts.kept.saturating_sub(1);
         self.counts.not_better += 1;
         let error = retracted.estimate.low.map_or(0.0, |low| (retracted.estimate.gain - low) / 2.0);

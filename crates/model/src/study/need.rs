@@ -100,7 +100,7 @@ impl Study {
             return Some((Verdict::NoChange, Reason::SameAsChampion { in_form: false }));
         }
         let is_other = |id: &ExperimentId| *id != experiment.id && !self.state.is_second_look(experiment, *id);
-        if experiment.identity().is_some_and(|identity| self.deserves_more(identity)) {
+        if experiment.is_second_try || experiment.identity().is_some_and(|identity| self.deserves_more(identity)) {
             return None;
         }
         let duplicate =

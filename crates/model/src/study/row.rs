@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::experiment::{Experiment, Trial, is_fair};
 use super::guards::FlakyGuard;
 use super::judging::Spent;
+use super::plateau::Plateau;
 use super::state::State;
+use super::turns::AgentRow;
 use crate::event::{Purpose, StopReason};
 use crate::id::{CommitId, ExperimentId, TrialId};
 use crate::judge::{CALIBRATION_TRIALS, Estimate, Noise};
@@ -83,6 +85,12 @@ pub struct Summary {
     /// How long a trial takes, on average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial_time: Option<Millis>,
+    /// Who was asked of late, where they were several or one of them is waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub team: Vec<AgentRow>,
+    /// Nothing was kept for much longer than this study is used to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plateau: Option<Plateau>,
     /// Which judge it was that believes this: verdicts are facts, what is believed of noise and gain is a judge's own.
     #[serde(default)]
     pub judge: u32,
@@ -243,6 +251,8 @@ impl State {
             is_measured: self.is_champion_measured(),
             spent: self.spent(),
             trial_time: self.mean_trial_time(),
+            team: self.team(),
+            plateau: self.plateau(),
             judge: crate::judge::EDITION,
         })
     }

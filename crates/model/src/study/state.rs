@@ -7,6 +7,7 @@ use super::guards::{GuardRun, GuardTally, Guarding};
 use super::judging::Judging;
 use super::row::{Running, SegmentRow};
 use super::tuning::Tuning;
+use super::turns::Turns;
 use super::waiting::Waiting;
 use crate::event::{
     AttemptFailure, Event, Judged, Loss, Proposed, Purpose, RunFacts, Said, SegmentFacts, StopReason, What,
@@ -49,6 +50,7 @@ pub struct State {
     /// Every command that ran as a guard, and how it fared.
     pub(super) guards: BTreeMap<String, GuardTally>,
     pub(super) tuning: Tuning,
+    pub(super) turns: Turns,
     /// Repeats of a candidate that differed while the metric looked deterministic.
     pub(super) scattered: Option<Tally>,
     pub(super) judging: Judging,
@@ -89,9 +91,14 @@ pub struct Run {
     pub trials: u64,
     pub first_experiment: u64,
     pub(super) failed_in_a_row: u32,
-    pub(super) waiting: Option<Waiting>,
+    /// By agent.
+    pub(super) waiting: BTreeMap<String, Waiting>,
     pub(super) last_failure: String,
     pub(super) exhausted: Option<String>,
+    /// Failed attempts in a row, by agent.
+    pub(super) failing: BTreeMap<String, Failing>,
+    /// Agents that had no idea left, and when they were asked.
+    pub(super) without_idea: BTreeMap<String, ExperimentId>,
     pub(super) engine_errors_in_a_row: u32,
     pub(super) last_engine_error: String,
     /// Experiments in a row whose own run broke, since the last one that gave a number or the last check.
@@ -101,6 +108,14 @@ pub struct Run {
     pub(super) since_keep: SinceKeep,
     /// The night is being closed: the last trial that began was for that.
     pub(super) closing: bool,
+}
+
+/// How an agent fails.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Failing {
+    pub(super) in_a_row: u32,
+    pub(super) at: Timestamp,
+    pub(super) last: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -146,13 +161,15 @@ impl State {
                 let new = || Experiment::new(*experiment, segment, agent, at);
                 let entry = self.open.entry(*experiment).or_insert_with(new);
                 entry.asked = true;
+                entry.asked_at = at;
                 entry.agent = agent.clone();
+                self.turns.ask(*experiment, agent);
                 entry.parent = Some(parent.clone());
                 self.saw(*experiment);
             }
             What::AttemptLost { experiment } => self.with_open(*experiment, |open| open.asked = false),
             What::AttemptFailed { experiment, failure, .. } => {
-                self.answered(Some(failure), at);
+                self.answered(*experiment, Some(failure), at);
                 self.with_open(*experiment, |open| {
                     open.asked = false;
                     open.failure = Some(failure.clone());
@@ -161,8 +178,9 @@ impl State {
             What::Proposed(proposed) => {
                 // What nobody was asked for says nothing about a provider.
                 if self.open.get(&proposed.experiment).is_some_and(|open| open.asked) {
-                    self.answered(None, at);
+                    self.answered(proposed.experiment, None, at);
                 }
+                self.turns.come(proposed.experiment, &proposed.agent);
                 self.propose(proposed, at);
             }
             What::TrialStarted { trial, experiment, purpose, seed, slot, aid } => {
@@ -236,6 +254,8 @@ impl State {
             What::BranchAdvanced { experiment, to, .. } => {
                 self.unadvanced = None;
                 let before = self.champion.replace(*experiment);
+                // On another champion there may be ideas again.
+                self.run.iter_mut().for_each(|run| run.without_idea.clear());
                 self.crown(*experiment, before);
                 self.retreating = None;
                 self.with_any(*experiment, |found| {
@@ -424,6 +444,7 @@ impl State {
         self.contents.clear();
         self.forms.clear();
         self.tuning = Tuning::default();
+        self.turns = Turns::default();
         self.scattered = None;
         self.judging = Judging::default();
         self.trial_time = (Millis(0), 0);
@@ -479,9 +500,11 @@ impl State {
             trials: 0,
             first_experiment: self.next_experiment,
             failed_in_a_row: 0,
-            waiting: None,
+            waiting: BTreeMap::new(),
             last_failure: String::new(),
             exhausted: None,
+            failing: BTreeMap::new(),
+            without_idea: BTreeMap::new(),
             engine_errors_in_a_row: 0,
             last_engine_error: String::new(),
             broken_in_a_row: Vec::new(),
@@ -495,6 +518,7 @@ impl State {
         let id = proposed.experiment;
         let segment = self.segment_number();
         let open = self.open.entry(id).or_insert_with(|| Experiment::new(id, segment, &proposed.agent, at));
+        open.is_second_try = !open.asked && self.judging.near.iter().any(|near| near.content == proposed.content);
         open.asked = false;
         open.segment = segment;
         open.parent = Some(proposed.parent.clone());
@@ -511,6 +535,7 @@ impl State {
         }
         self.contents.entry(proposed.content.clone()).or_insert(id);
         self.judging.again.retain(|again| again.content != proposed.content);
+        self.judging.near.retain(|near| near.content != proposed.content);
         if let Some(form) = &proposed.form {
             self.forms.entry(form.clone()).or_insert(id);
         }
@@ -520,6 +545,8 @@ impl State {
     fn judge(&mut self, judged: &Judged, at: Timestamp) {
         let Judged { experiment: id, verdict, reason, metric, estimate, .. } = judged;
         let Some(mut experiment) = self.open.remove(id) else { return };
+        self.turns.judge(&experiment, judged);
+        self.note_failing(&experiment, *verdict, reason, at);
         self.tuning.end(*id, self.came(&experiment, *verdict));
         self.let_go(&experiment, *verdict);
         experiment.verdict = Some((*verdict, reason.clone()));
@@ -549,6 +576,7 @@ impl State {
             // Who had no idea left while this was being measured may have one now.
             if gave_a_number {
                 run.exhausted = None;
+                run.without_idea.retain(|_, asked| *asked < *id);
             }
         }
         let repeats = Tally::of(experiment.scores());
@@ -562,6 +590,7 @@ impl State {
             && let Some(run) = &mut self.run
         {
             run.exhausted = Some(what.clone());
+            run.without_idea.insert(experiment.agent.clone(), *id);
         }
         // Our own fault says nothing about these contents: they may be tried again.
         let forget = |known: &mut HashMap<ContentId, ExperimentId>, name: &Option<ContentId>| {
@@ -589,6 +618,20 @@ impl State {
             _ => {
                 self.leaving.insert(*id, experiment);
             }
+        }
+    }
+
+    /// How often in a row an agent gave nothing to try. Of its provider's failures it is not told.
+    fn note_failing(&mut self, experiment: &Experiment, verdict: Verdict, reason: &Reason, at: Timestamp) {
+        let Some(run) = &mut self.run else { return };
+        let failure = experiment.failure.as_ref();
+        let is_providers = failure.and_then(AttemptFailure::trouble).is_some_and(|trouble| trouble.is_providers());
+        let has_no_idea = matches!(failure, Some(AttemptFailure::Exhausted { .. }));
+        if verdict.is_failed_attempt() && !is_providers && !has_no_idea {
+            let failing = run.failing.entry(experiment.agent.clone()).or_default();
+            *failing = Failing { in_a_row: failing.in_a_row + 1, at, last: reason.to_string() };
+        } else if verdict.is_counted() {
+            run.failing.remove(&experiment.agent);
         }
     }
 

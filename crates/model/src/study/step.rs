@@ -40,7 +40,7 @@ pub enum Step {
     },
     /// Take a keep back: the champion before it has its place again.
     Retract(crate::event::Retracted),
-    /// Offer once more what was let go while the machine was another one.
+    /// Offer once more what was let go while the machine was another one, or what came close before a plateau.
     Again(super::Again),
     /// Make the kept commit and move the branch to it.
     AdvanceBranch {
@@ -133,7 +133,7 @@ impl Study {
             total.wall.map(|wall| after(run.started_at, Millis(wall.0.saturating_sub(self.state.past_wall.0)))),
             patience(run.since_keep, no_gain_for),
             patience(self.state.total_since_keep, total.no_gain_for),
-            self.state.waits_until(),
+            self.next_return(now),
         ]
         .into_iter()
         .flatten()

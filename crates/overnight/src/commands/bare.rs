@@ -96,12 +96,17 @@ fn one(place: &Place, standing: &Standing) -> Vec<String> {
     let mut lines = vec![format!("study      {} · {}", standing.site.study, describe(standing))];
     match (&standing.summary, &standing.paper) {
         (Some(summary), _) => {
-            let asked = match &standing.paper {
-                Paper::Sound(spec) => Asked::from(spec.as_ref()),
-                Paper::Gone | Paper::Problems(_) | Paper::Unborn(_) => Asked::default(),
+            let (asked, agents) = match &standing.paper {
+                Paper::Sound(spec) => (Asked::from(spec.as_ref()), Some(&spec.agent)),
+                Paper::Gone | Paper::Problems(_) | Paper::Unborn(_) => (Asked::default(), None),
             };
             let flag = super::study_flag(&standing.site);
-            lines.extend(status::results(summary, (asked, openings(&standing.site)), standing.holder.is_some(), &flag));
+            lines.extend(status::results(
+                summary,
+                (asked, openings(&standing.site), agents),
+                standing.holder.is_some(),
+                &flag,
+            ));
         }
         (None, Paper::Sound(spec)) => lines.extend(plan(spec)),
         (None, _) => {}

@@ -13,7 +13,7 @@ use overnight_model::study::Row;
 use crate::args::{Log, Place};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
-use crate::views::{json, night, term};
+use crate::views::{json, night, team, term};
 
 /// A page that fits most terminals.
 const PAGE: usize = 20;
@@ -60,6 +60,7 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
         return Ok(Exit::Done);
     }
     let (mut shown, mut segment) = (0, None);
+    let is_team = summary.as_ref().is_some_and(|summary| summary.team.len() > 1);
     let mut print = |row: Row| {
         shown += 1;
         // Nothing is compared across segments, and their numbers may be of another kind.
@@ -70,7 +71,7 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
             let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
             ui::data(&term::header_line(metric));
         }
-        ui::data(&term::row_line(&row));
+        ui::data(&team::row_line(&row, is_team));
     };
     match limit {
         Some(limit) => reader.last_rows(limit)?.into_iter().for_each(&mut print),
@@ -82,6 +83,10 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
     imported.iter().for_each(|line| ui::say(line));
     if let Some(summary) = &summary {
         ui::say(&format!("{} · {}", term::counts(summary), night::trust_of(summary, openings(&site))));
+        let spec = is_team.then(|| super::standing::spec(&site, summary)).flatten();
+        if let Some(spec) = spec {
+            team::lines(summary, Some(&spec.agent), None).iter().for_each(|line| ui::say(line));
+        }
         if shown == PAGE && limit == Some(PAGE) {
             ui::say("`overnight log --all` shows all of them, `overnight show N` one");
         }

@@ -49,8 +49,8 @@ pub(crate) fn rebase(place: &Place, args: &Rebase) -> Outcome<Exit> {
     let (study, site) = (session.site.study.clone(), session.site.clone());
     let flag = super::study_flag(&session.site);
     let scope = Scope::Loop { experiments: Some(0) };
-    let Ended { reason, summary, asked } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
-    say_end(&reason, summary.as_ref(), asked, &site);
+    let Ended { reason, summary, asked, agents } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
+    say_end(&reason, summary.as_ref(), (asked, &agents), &site);
     ui::say(&match exit_of(&reason) {
         Exit::Done => format!("next       overnight run{flag} · git log overnight/{study}"),
         _ => format!("next       overnight show{flag} baseline, mend what broke, then overnight rebase{flag}"),

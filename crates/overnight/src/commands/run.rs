@@ -9,7 +9,7 @@ use overnight_engine::load::{Site, locate};
 use overnight_engine::open::{How, OnDirty, Opened};
 use overnight_engine::process::leave_terminal;
 use overnight_model::event::{Scope, StopReason};
-use overnight_model::spec::Tier;
+use overnight_model::spec::{AgentSpec, Tier};
 use overnight_model::study::Summary;
 
 use super::session::{Ended, Session, exit_of};
@@ -17,7 +17,7 @@ use crate::args::{Place, Run};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
 use crate::views::night::{self, Asked};
-use crate::views::term;
+use crate::views::{team, term};
 
 /// How soon to look whether a detached run has begun.
 const DETACH_POLL: Duration = Duration::from_millis(20);
@@ -53,15 +53,20 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     }
     let site = session.site.clone();
     let scope = Scope::Loop { experiments: args.experiments };
-    let Ended { reason, summary, asked } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
-    say_end(&reason, summary.as_ref(), asked, &site);
+    let Ended { reason, summary, asked, agents } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
+    say_end(&reason, summary.as_ref(), (asked, &agents), &site);
     let begun = summary.is_some_and(|summary| summary.champion.is_some());
     ui::say(&format!("next       {}", next(&reason, &site.study, &super::study_flag(&site), begun)));
     Ok(exit_of(&reason))
 }
 
 /// Where a run left the study, and why it ended.
-pub(super) fn say_end(reason: &StopReason, summary: Option<&Summary>, asked: Asked, site: &Site) {
+pub(super) fn say_end(
+    reason: &StopReason,
+    summary: Option<&Summary>,
+    (asked, agents): (Asked, &AgentSpec),
+    site: &Site,
+) {
     if let Some(summary) = summary {
         ui::say("");
         if let Some(line) = term::waiting(summary, &super::study_flag(site)) {
@@ -71,6 +76,7 @@ pub(super) fn say_end(reason: &StopReason, summary: Option<&Summary>, asked: Ask
             ui::say(&line);
         }
         ui::say(&format!("so far     {}", term::counts(summary)));
+        team::lines(summary, Some(agents), None).iter().for_each(|line| ui::say(line));
         term::flaky(summary).iter().for_each(|line| ui::say(line));
         ui::say(&night::trust_of(summary, openings(site)));
     }

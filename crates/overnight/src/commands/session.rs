@@ -15,7 +15,7 @@ use overnight_engine::workspace::{GitError, Names};
 use overnight_engine::{clock, process};
 use overnight_model::event::{Proposed, RunFacts, Scope, StopReason, What};
 use overnight_model::proposal::Contents;
-use overnight_model::spec::{AgentKind, Member, Tier};
+use overnight_model::spec::{AgentKind, AgentSpec, Member, Tier};
 use overnight_model::study::Summary;
 use overnight_model::{Event, Millis, State, Verdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -24,7 +24,7 @@ use signal_hook::iterator::Signals;
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::Live;
 use crate::views::night::Asked;
-use crate::views::term;
+use crate::views::{team, term};
 
 /// After a second signal everything is gone within this time, whatever hangs.
 const HURRY: Duration = Duration::from_millis(1500);
@@ -43,6 +43,7 @@ pub(crate) struct Ended {
     pub(crate) summary: Option<Summary>,
     /// What the triplet asks of a keep.
     pub(crate) asked: Asked,
+    pub(crate) agents: AgentSpec,
 }
 
 impl Session {
@@ -140,12 +141,13 @@ impl Session {
             sandbox: found.tier.name().to_owned(),
             agent,
         }));
+        let agents = shop.spec.agent.clone();
         let machine = Local::new(shop, store);
         watch_signals(machine.inbox(), live.clone(), kill)?;
         let mut dispatch = Dispatch::new(study, ledger, machine)?;
         let screen = live.clone();
         let outcome = dispatch.run(opening, contents, offers, &mut |event, state| {
-            show(&screen, event, state);
+            show(&screen, &agents, event, state);
             if let Some(line) = remark(event, state) {
                 screen.say(&crate::ui::printable(&line));
             }
@@ -162,13 +164,20 @@ impl Session {
             fault => fault.into(),
         });
         drop(lock);
-        Ok(Ended { reason: reason?, summary, asked })
+        Ok(Ended { reason: reason?, summary, asked, agents })
     }
 }
 
 /// The coding agents with their versions, once they have said them inside their sandbox; empty where there is none.
 fn greet(shop: &Shop, surface: &Contents, live: &Live) -> Outcome<String> {
-    let greeted = shop.spec.agent.members.iter().map(|member| greet_one(shop, member, surface, live));
+    // Two of one kind are one program.
+    let mut members: Vec<&Member> = Vec::new();
+    for member in &shop.spec.agent.members {
+        if !members.iter().any(|known| known.kind.name() == member.kind.name()) {
+            members.push(member);
+        }
+    }
+    let greeted = members.into_iter().map(|member| greet_one(shop, member, surface, live));
     let greeted: Vec<String> = greeted.collect::<Outcome<_>>()?;
     Ok(greeted.into_iter().filter(|agent| !agent.is_empty()).collect::<Vec<_>>().join(", "))
 }
@@ -213,26 +222,22 @@ pub(crate) fn exit_of(reason: &StopReason) -> Exit {
 }
 
 /// One line per verdict; the live line says what runs now.
-fn show(live: &Live, event: &Event, state: &State) {
+fn show(live: &Live, agents: &AgentSpec, event: &Event, state: &State) {
     match &event.what {
         What::Judged(judged) => {
             let row = state.row(judged.experiment);
             if let Some(row) = &row {
-                live.say(&term::row_line(row));
+                live.say(&team::row_line(row, agents.is_team()));
             }
-            if let Some(until) = state.waits_until().filter(|_| judged.verdict == Verdict::AgentError)
-                && let Some(row) = row
-            {
-                live.say(&crate::ui::printable(&format!(
-                    "waiting for {} until {}",
-                    row.agent,
-                    term::local_time(until)
-                )));
+            if let Some(row) = row.filter(|_| judged.verdict == Verdict::AgentError) {
+                team::waiting(state, agents, &row.agent, event.at).iter().for_each(|line| live.say(line));
             }
+            let plateau = state.plateau().filter(|plateau| judged.verdict.is_counted() && plateau.is_new());
+            plateau.iter().for_each(|plateau| live.say(&team::plateau_noticed(*plateau, agents)));
         }
         What::Retracted(retracted) => {
             if let Some(row) = state.row(retracted.experiment) {
-                live.say(&term::row_line(&row));
+                live.say(&team::row_line(&row, agents.is_team()));
             }
         }
         What::Restacked(Proposed { experiment, parent, .. }) => {

@@ -20,7 +20,7 @@ use self::judged::Case;
 use crate::args::{Place, Show};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, printable};
-use crate::views::{json, night, term};
+use crate::views::{json, night, team, term};
 
 /// How much of an output is shown unasked.
 const TAIL_LINES: usize = 20;
@@ -53,7 +53,8 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         return Ok(Exit::Done);
     }
     let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
-    let mut lines = head(&row, metric);
+    let record = summary.as_ref().map(|summary| team::record(summary, &row.agent)).unwrap_or_default();
+    let mut lines = head(&row, metric, &record);
     lines.extend(case.lines());
     lines.extend(trial_lines(&events));
     lines.extend(case.trial_lines());
@@ -102,13 +103,13 @@ fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {
     }
 }
 
-fn head(row: &Row, metric: &str) -> Vec<String> {
+fn head(row: &Row, metric: &str, record: &str) -> Vec<String> {
     let verdict = row.verdict.map_or("no verdict yet", |verdict| verdict.name());
     let commit = |id: &Option<overnight_model::CommitId>| id.as_ref().map_or("-".to_owned(), |id| id.0.clone());
     let mut lines = vec![format!("experiment {} · {verdict}", row.experiment)];
     lines.extend(row.reason.as_ref().map(|reason| format!("  why         {}", printable(reason))));
     lines.push(format!("  hypothesis  {}", printable(&row.description)));
-    lines.push(format!("  agent       {}", row.agent));
+    lines.push(format!("  agent       {}{record}", row.agent));
     lines.push(format!("  started     {}", term::local_time(row.started_at)));
     lines.push(format!("  commit      {}", commit(&row.commit)));
     if row.parent.is_some() {

@@ -12,7 +12,6 @@ use overnight_model::spec::Spec;
 use overnight_model::study::{SeedUse, Summary};
 
 use crate::error::Outcome;
-use crate::views::night::Asked;
 
 /// One study, looked at without being touched.
 pub(super) struct Standing {
@@ -80,15 +79,12 @@ impl Standing {
     }
 }
 
-/// What the triplet asks of a keep, where it can be read.
-pub(super) fn asked(site: &Site, summary: &Summary) -> Asked {
-    let spec = || {
-        let text = fs::read_to_string(&site.triplet).ok()?;
-        let user = UserRepo::discover(&site.dir).ok()?;
-        let from = summary.baseline.as_ref().and_then(|level| oid(&level.commit).ok())?;
-        spec_at(site, &user, &text, from).ok()
-    };
-    spec().as_ref().map(Asked::from).unwrap_or_default()
+/// What the triplet says now, where it can be read.
+pub(super) fn spec(site: &Site, summary: &Summary) -> Option<Spec> {
+    let text = fs::read_to_string(&site.triplet).ok()?;
+    let user = UserRepo::discover(&site.dir).ok()?;
+    let from = summary.baseline.as_ref().and_then(|level| oid(&level.commit).ok())?;
+    spec_at(site, &user, &text, from).ok()
 }
 
 /// `check` runs one seed twice, which a night hardly ever does: what it found of this very triplet.

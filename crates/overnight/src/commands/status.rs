@@ -1,25 +1,29 @@
 //! `overnight status`: where the study stands.
 
+use overnight_engine::clock;
 use overnight_engine::holdout::{Openings, openings};
 use overnight_engine::lock::{Holder, Lock};
 use overnight_engine::workspace::UserRepo;
+use overnight_model::spec::AgentSpec;
 use overnight_model::study::Summary;
 
 use crate::args::{Place, Status};
 use crate::error::{Exit, Outcome};
 use crate::ui;
 use crate::views::night::{self, Asked};
-use crate::views::{json, term};
+use crate::views::{json, team, term};
 
 pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     let (site, reader) = super::look(place)?;
     let mut summary = reader.as_ref().map(|reader| reader.summary()).transpose()?.flatten();
     summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
-    let asked = summary.as_ref().map(|summary| super::standing::asked(&site, summary)).unwrap_or_default();
+    let spec = summary.as_ref().and_then(|summary| super::standing::spec(&site, summary));
+    let (asked, agents) = (spec.as_ref().map(Asked::from).unwrap_or_default(), spec.as_ref().map(|spec| &spec.agent));
     let holder = UserRepo::discover(&site.dir).ok().and_then(|user| Lock::holder(user.common_dir(), &site.study));
     let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(&site));
     if args.json {
-        let status = json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), (asked, holdout));
+        let status =
+            json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), (asked, holdout, agents));
         ui::data(&json::line(&status));
         return Ok(Exit::Done);
     }
@@ -33,7 +37,7 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };
-    lines.extend(results(&summary, (asked, holdout), holder.is_some(), &super::study_flag(&site)));
+    lines.extend(results(&summary, (asked, holdout, agents), holder.is_some(), &super::study_flag(&site)));
     lines.extend(imported);
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
@@ -52,13 +56,14 @@ pub(super) fn state(summary: Option<&Summary>, holder: Option<&Holder>) -> &'sta
 /// What a study has come to so far.
 pub(super) fn results(
     summary: &Summary,
-    (asked, holdout): (Asked, Option<Openings>),
+    (asked, holdout, agents): (Asked, Option<Openings>, Option<&AgentSpec>),
     is_running: bool,
     flag: &str,
 ) -> Vec<String> {
     let mut lines: Vec<String> = term::waiting(summary, flag).into_iter().collect();
     lines.extend(term::standing(summary, asked));
     lines.push(format!("so far     {}", term::counts(summary)));
+    lines.extend(team::lines(summary, agents, is_running.then(clock::now)));
     lines.extend(term::flaky(summary));
     for running in summary.running.iter().filter(|_| is_running) {
         let since = term::local_time(running.started_at);

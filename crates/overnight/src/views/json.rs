@@ -2,11 +2,13 @@
 
 use overnight_engine::holdout::Openings;
 use overnight_model::judge::Estimate;
-use overnight_model::study::{FlakyGuard, Level, Row, SeedUse, SegmentRow, Spent, Summary};
+use overnight_model::spec::AgentSpec;
+use overnight_model::study::{FlakyGuard, Level, Plateau, Row, SeedUse, SegmentRow, Spent, Summary};
 use overnight_model::{CommitId, Timestamp};
 use serde::Serialize;
 
 use super::night::{self, Asked};
+use super::team::{self, AgentJson};
 
 /// One line of `log --json`.
 #[derive(Debug, Serialize)]
@@ -104,6 +106,12 @@ pub(crate) struct StatusJson<'a> {
     /// Only where there are any.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     flaky_guards: &'a [FlakyGuard],
+    /// Only where several were asked of late, or one of them is waited for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    team: Vec<AgentJson>,
+    /// Only on one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plateau: Option<Plateau>,
 }
 
 /// A segment before the present one: its numbers are not to be compared with others.
@@ -159,7 +167,7 @@ impl<'a> StatusJson<'a> {
         state: &'a str,
         is_running: bool,
         summary: Option<&'a Summary>,
-        (asked, holdout): (Asked, Option<Openings>),
+        (asked, holdout, agents): (Asked, Option<Openings>, Option<&AgentSpec>),
     ) -> StatusJson<'a> {
         let level = |level: Option<&'a overnight_model::study::Level>| {
             level.map_or_else(LevelJson::default, |level| LevelJson {
@@ -187,6 +195,8 @@ impl<'a> StatusJson<'a> {
             segment: summary.filter(|summary| !summary.past.is_empty()).map(|summary| summary.segment),
             suspects: summary.map(|summary| summary.suspects).filter(|suspects| *suspects > 0),
             flaky_guards: summary.map_or(&[], |summary| &summary.flaky),
+            team: summary.map(|summary| team::json(summary, agents)).unwrap_or_default(),
+            plateau: summary.and_then(|summary| summary.plateau),
             segments: summary.into_iter().flat_map(|summary| &summary.past).map(past).collect(),
         }
     }

@@ -2,4 +2,5 @@
 
 pub(crate) mod json;
 pub(crate) mod night;
+pub(crate) mod team;
 pub(crate) mod term;

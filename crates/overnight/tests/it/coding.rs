@@ -209,6 +209,20 @@ fn a_rate_limit_is_waited_for_and_a_signal_ends_the_wait_at_once() {
 }
 
 #[test]
+fn while_one_of_a_team_is_waited_for_the_other_has_the_slot() {
+    let limit = Idea::Fail(Failure::RateLimit { retry_after: Some(3600) });
+    let night = Night::new("claude", "", &[limit]);
+    let triplet = night.repo.read("overnight.toml").replace("use = \"claude\"", "use = [\"claude\", \"tuner\"]");
+    night.repo.write("overnight.toml", &triplet).write("knobs.py", "x = 5\ny = 0.5\n").commit("a team");
+    let ran = night.overnight(&["run", "--no-tui", "--experiments", "3"]).ended(0);
+    let ran = ran.says("· agents claude, tuner ·").says("waiting for claude until ").says("; tuner has the slot\n");
+    let agents = (1..=4).map(|number| night.repo.experiment(number)["agent"].as_str().unwrap().to_owned());
+    assert_eq!(agents.collect::<Vec<_>>(), ["claude", "tuner", "tuner", "tuner"], "{ran}");
+    assert_eq!(night.provider.begun(), 1, "nobody is asked while it is waited for: {ran}");
+    night.repo.assert_sound();
+}
+
+#[test]
 fn one_proposal_is_shown_and_nothing_is_recorded() {
     let night = Night::new("claude", "", &[edit("knobs.py", "x = 5", "x = 4", "a little less")]);
     let ran = night.try_it().ended(0);
@@ -246,13 +260,24 @@ fn an_agent_that_is_not_installed_is_missed_before_anything_is_spent() {
 }
 
 #[test]
-fn init_says_which_agents_are_here_and_leaves_the_tuner_in_place() {
+fn init_proposes_what_it_finds_with_the_tuner_as_partner() {
     let repo = Repo::empty();
     repo.write("train.py", "lr = 0.1\nprint('loss:', lr)\n").commit("a program");
     let path = format!("{}:/usr/bin:/bin", installed("claude").display());
-    let ran = Ran::of(repo.command(&["init", "--yes"]).env("PATH", path).output().unwrap()).ended(0);
-    ran.says("agents      claude is here: `use = \"claude\"` under [agent]; try it: overnight check --agent claude\n");
-    assert!(!repo.read("overnight.toml").contains("claude"));
+    let ran = Ran::of(repo.command(&["init", "--yes"]).env("PATH", &path).output().unwrap()).ended(0);
+    let ran = ran.says("agents      claude is here: try it: overnight check --agent claude\n");
+    assert!(
+        ran.stderr.contains("agent     claude, tuner (`claude` is on the PATH; the tuner needs no model)"),
+        "{ran}"
+    );
+    let triplet = repo.read("overnight.toml");
+    assert!(triplet.ends_with("[agent]\nuse = [\"claude\", \"tuner\"]\n"), "{triplet}");
+    let alone = Repo::empty();
+    alone.write("train.py", "lr = 0.1\nprint('loss:', lr)\n").commit("a program");
+    let ran =
+        Ran::of(alone.command(&["init", "--yes", "--agent", "tuner"]).env("PATH", &path).output().unwrap()).ended(0);
+    ran.says("agents      claude is here; `use = [\"claude\", \"tuner\"]` under [agent] asks it too\n");
+    assert!(!alone.read("overnight.toml").contains("agent"));
 }
 
 #[test]

@@ -40,6 +40,7 @@ mod search;
 mod separated;
 mod signals;
 mod storms;
+mod team;
 mod toolchains;
 mod tuner;
 mod verdicts;

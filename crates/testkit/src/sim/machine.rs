@@ -199,8 +199,13 @@ impl Machine for Simulated {
             }),
         };
         match action {
-            Action::Ask { experiment, contents, .. } => {
-                let arrival = match (loss, people::propose(&setup, experiment, &contents, &world.past)) {
+            Action::Ask { experiment, member, contents, .. } => {
+                let now = Timestamp(world.monotonic + world.skew);
+                let answer = match member.name == people::BAD && world.trouble(4) {
+                    true => people::provider_down(now, &mut world.random),
+                    false => people::propose(&setup, &member.name, experiment, &contents, &world.past),
+                };
+                let arrival = match (loss, answer) {
                     (Some(_), _) => Arrival::AttemptLost { experiment },
                     (None, Answer::Failed(failure)) => Arrival::AttemptFailed { experiment, failure, output: None },
                     (None, Answer::Proposal { contents, description }) => {

@@ -94,6 +94,8 @@ pub struct Report {
     /// The surface that the branch ended with.
     pub champion: Vec<u8>,
     pub log: Vec<String>,
+    /// Who was asked, in order.
+    pub asked: Vec<String>,
 }
 
 /// What was decided of one experiment, without times and names of commits.
@@ -373,7 +375,10 @@ impl Simulation {
         }
         let run = study.state().run.as_ref().map_or(1, |run| run.facts.run + 1);
         let (scope, offers) = match mission {
-            Mission::Loop { experiments } => (Scope::Loop { experiments: Some(experiments) }, Vec::new()),
+            Mission::Loop { experiments } => {
+                let is_open_ended = setup.is_open_ended() && self.world.borrow().troubled;
+                (Scope::Loop { experiments: (!is_open_ended).then_some(experiments) }, Vec::new())
+            }
             Mission::Try(contents) => (Scope::One, vec![Offer::of_a_person(contents, "mine")]),
         };
         self.world.borrow_mut().say(|| format!("-- engine {} with {scope:?}", self.lives));
@@ -632,6 +637,7 @@ impl Simulation {
             before_crash: self.before_crash.clone(),
             champion: user.read(head, "train.py").expect("read the champion"),
             log: world.log.take().unwrap_or_default(),
+            asked: asked(&world),
         }
     }
 }
@@ -639,6 +645,16 @@ impl Simulation {
 enum Mission {
     Loop { experiments: u64 },
     Try(Contents),
+}
+
+/// Who was asked, in order.
+fn asked(world: &World) -> Vec<String> {
+    let events = world.referee.stored.iter().map(event_of);
+    let asked = events.filter_map(|event| match event.what {
+        What::Asked { agent, .. } if agent != "person" => Some(agent),
+        _ => None,
+    });
+    asked.collect()
 }
 
 /// What was decided so far.

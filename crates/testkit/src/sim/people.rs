@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use overnight_engine::dispatch::Captured;
-use overnight_model::event::{AttemptFailure, Reviewed};
+use overnight_model::event::{AttemptFailure, Reviewed, Trouble};
 use overnight_model::measure::Usage;
 use overnight_model::metric::MetricError;
 use overnight_model::proposal::Contents;
-use overnight_model::{Ending, ExperimentId, Goal, Measurement, Millis, Score, Verdict};
+use overnight_model::{Ending, ExperimentId, Goal, Measurement, Millis, Score, Timestamp, Verdict};
 
 use super::random::Random;
 use super::setup::Setup;
@@ -18,8 +18,25 @@ pub enum Answer {
     Failed(AttemptFailure),
 }
 
+/// The agent of a team that finds nothing, and whose provider is down now and then.
+pub const BAD: &str = "bad";
+
+/// What comes of asking a provider that is down.
+pub fn provider_down(now: Timestamp, random: &mut Random) -> Answer {
+    let trouble = match random.below(3) {
+        0 => Trouble::Outage,
+        1 => Trouble::RateLimit { retry_at: None },
+        _ => Trouble::RateLimit { retry_at: Some(Timestamp(now.0 + 1000 * random.below(1800) as i64)) },
+    };
+    Answer::Failed(AttemptFailure::Error { what: "try again later".to_owned(), trouble: Some(trouble) })
+}
+
 /// Asks the simulated agent. The same question to the same champion gets the same answer.
-pub fn propose(setup: &Setup, experiment: ExperimentId, champion: &Contents, past: &[Contents]) -> Answer {
+pub fn propose(setup: &Setup, agent: &str, experiment: ExperimentId, champion: &Contents, past: &[Contents]) -> Answer {
+    if agent == BAD {
+        let dull = Setup { team: false, flat: true, ..setup.clone() };
+        return propose(&dull, "", experiment, champion, past);
+    }
     let mut random = Random::of(setup.seed ^ experiment.0.wrapping_mul(0x9E37), &joined(champion));
     let description = match random.below(8) {
         0 => String::new(),

@@ -486,11 +486,18 @@ impl Referee {
     /// A question must be worth its answer: there is a slot for it, or will be, and it may still count.
     fn check_asked(&self, setup: &Setup) {
         self.check_doubt(Purpose::Screen);
-        let ahead = if setup.tuner { 0 } else { setup.ahead as usize };
+        let ahead = if setup.tuner && !setup.team { 0 } else { setup.ahead as usize };
+        // The tuner takes the place of those who still think, unless experiments are counted.
+        let thinking = self.lives.values().filter(|life| life.asked).count();
+        let fills = if setup.team && self.wanted.is_none() { thinking } else { 0 };
         let busy = self.running.len() + self.guarding.len();
         let at_work = self.open() - self.lives.values().filter(|life| life.is_idle_question()).count();
         let most = self.slots as usize + if busy < self.slots as usize { 0 } else { ahead };
-        assert!(at_work <= most, "{at_work} proposals for {} slots, {busy} of them taken, and {ahead}", self.slots);
+        assert!(
+            at_work <= most + fills,
+            "{at_work} proposals for {} slots, {busy} of them taken, and {ahead}",
+            self.slots
+        );
         let over = self.wanted.is_some_and(|wanted| self.counted() + at_work as u64 > wanted);
         assert!(!over, "an agent was asked for more than can count");
     }

@@ -28,6 +28,8 @@ pub struct Setup {
     pub jitter: u64,
     pub min_gain: f64,
     pub tuner: bool,
+    /// Three agents take turns: a good one, a bad one whose provider is down now and then, and the tuner.
+    pub team: bool,
     /// There is nothing to be gained: what looks better was lucky.
     pub flat: bool,
     /// The number of the proposal that shines until it is kept, by luck, and never again.
@@ -124,6 +126,7 @@ impl Setup {
             jitter: *Random::new(seed ^ 0x717).pick(&[0, 0, 12]),
             min_gain: *random.pick(&[0.0, 0.0, 0.01]),
             tuner: random.one_in(5),
+            team: Random::new(seed ^ 0x7ea3).one_in(5),
             flat: Random::new(seed ^ 0xf1a7).one_in(4),
             lucky: *Random::new(seed ^ 0x10c4).pick(&[0, 20]),
             many_lines: !Random::new(seed ^ 0x11e5).one_in(4),
@@ -160,6 +163,7 @@ impl Setup {
             jitter: 0,
             min_gain: 0.0,
             tuner: false,
+            team: false,
             flat: false,
             lucky: 0,
             many_lines: false,
@@ -196,6 +200,17 @@ impl Setup {
         Setup { slots, ahead, limits, faults, guard_before_keep, many_lines, ..calm }
     }
 
+    /// A night of a team whose members differ in skill.
+    pub fn team(seed: u64) -> Setup {
+        let night = Setup::night(seed);
+        let mut random = Random::new(seed ^ 0x7ea3);
+        let limits = *random.pick(&[Limits::None, Limits::NightWall]);
+        let faults = Faults { shift: 0, crash: *random.pick(&[300, 900]), ..night.faults };
+        let noise = *random.pick(&[0.0, 0.0, 0.004]);
+        let slots = *random.pick(&[1, 2]);
+        Setup { team: true, flat: false, slots, limits, faults, noise, experiments: 80, ..night }
+    }
+
     /// A night in which nothing is to be gained, and what looked better was lucky.
     pub fn luck(seed: u64) -> Setup {
         let night = Setup::night(seed);
@@ -203,6 +218,11 @@ impl Setup {
         let faults = Faults { shift: 0, few: 0, crash: *random.pick(&[300, 1000]), ..night.faults };
         let (slots, noise, lucky) = (*random.pick(&[2, 3, 4]), 0.2, *random.pick(&[6, 12]));
         Setup { slots, noise, lucky, faults, flat: true, limits: Limits::NightWall, experiments: 140, ..night }
+    }
+
+    /// Whether nobody counts the experiments of a run, so that the tuner may fill what others leave idle.
+    pub fn is_open_ended(&self) -> bool {
+        self.team && matches!(self.limits, Limits::NightWall | Limits::LongNight)
     }
 
     /// How far numbers may have moved between two moments, since nobody but the machine changed.
@@ -237,11 +257,15 @@ impl Setup {
         if self.guard_number {
             text += "[[guard]]\nmetric = \"memory\"\nmax = 900\nmax_regression = 0.5\nwhen = \"first\"\n";
         }
-        text += match self.tuner {
-            true => "[agent]\nuse = \"tuner\"\n",
-            false => "[agent]\nuse = \"command\"\ncommand = \"./agent\"\n",
+        text += match (self.team, self.tuner) {
+            (true, _) => "[agent]\nuse = [\"good\", \"bad\", \"tuner\"]\ncommand = \"./agent\"\n",
+            (false, true) => "[agent]\nuse = \"tuner\"\n",
+            (false, false) => "[agent]\nuse = \"command\"\ncommand = \"./agent\"\n",
         };
         text += &format!("ahead = {}\n", self.ahead);
+        if self.team {
+            text += "[agent.good]\nuse = \"command\"\n[agent.bad]\nuse = \"command\"\n";
+        }
         text += match (with_limits, self.limits) {
             (false, _) | (_, Limits::None) => "",
             (_, Limits::NightWall) => "[limits]\nwall = \"15m\"\n",

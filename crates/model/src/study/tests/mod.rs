@@ -11,6 +11,7 @@ mod offers;
 mod rebase;
 mod review;
 mod rules;
+mod team;
 mod waiting;
 
 use std::collections::BTreeMap;

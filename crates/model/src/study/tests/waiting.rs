@@ -29,7 +29,7 @@ fn an_outage_of_an_hour_does_not_end_the_night_and_costs_ten_minutes_at_its_end_
     assert_eq!(waits[..8], [15, 30, 60, 120, 240, 480, 600, 600]);
     assert!(driver.now <= begin + 70 * MINUTE);
     driver.propose("a");
-    assert_eq!(driver.study.state().waits_until(), None);
+    assert_eq!(driver.study.state().waits_until("command"), None);
     driver.trial(2.0);
     driver.verdict();
     driver.fails(outage());

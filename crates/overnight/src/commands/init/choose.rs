@@ -4,7 +4,7 @@ use overnight_model::Goal;
 
 use super::look::Look;
 use super::proposal::{GIVEN, Key, Proposal};
-use super::{Init, inputs, kinds, metric};
+use super::{Init, agents, inputs, kinds, metric};
 use crate::error::{CliError, Outcome};
 
 /// Takes one out of what was found; the rest is left for a word beside it.
@@ -54,5 +54,6 @@ pub(super) fn choose(look: &Look, found: &mut Vec<Proposal>, args: &Init) -> Out
     }
     kinds::take_guard(look, &mut proposal);
     inputs::see(look, &mut proposal);
+    agents::propose(&mut proposal, args);
     Ok(proposal)
 }

@@ -1,6 +1,7 @@
 //! `overnight init`: looks at the repository and proposes a triplet. It runs nothing of what it finds.
 
 mod agent_doc;
+mod agents;
 mod ask;
 mod check;
 mod choose;
@@ -17,11 +18,9 @@ mod write;
 
 use std::path::PathBuf;
 
-use overnight_engine::agent::preset;
 use overnight_engine::load::Site;
 use overnight_engine::source;
 use overnight_model::Goal;
-use overnight_model::spec::Preset;
 
 use crate::args::Place;
 use crate::error::{Exit, Outcome};
@@ -57,6 +56,9 @@ pub(crate) struct Init {
     /// Take this one of what was recognised
     #[arg(long = "as", value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(kinds::KINDS))]
     kind: Option<String>,
+    /// Who makes proposals, with the tuner: a coding agent by name, or `tuner` alone; else the first that is here
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(agents::names()))]
+    agent: Option<String>,
     /// Write what a coding agent has to know to use `overnight try`; `-` prints it
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = AGENT_DOC)]
     agent_doc: Option<PathBuf>,
@@ -71,8 +73,13 @@ impl Init {
     /// What the person said of the triplet, as they would say it again.
     fn said(&self) -> Vec<String> {
         let mut said: Vec<String> = self.surface.iter().map(|path| format!("--surface {}", look::word(path))).collect();
-        let flags =
-            [("--run", &self.run), ("--metric", &self.metric), ("--budget", &self.budget), ("--as", &self.kind)];
+        let flags = [
+            ("--run", &self.run),
+            ("--metric", &self.metric),
+            ("--budget", &self.budget),
+            ("--as", &self.kind),
+            ("--agent", &self.agent),
+        ];
         said.extend(
             flags.into_iter().filter_map(|(flag, value)| Some(format!("{flag} {}", look::word(value.as_ref()?)))),
         );
@@ -193,37 +200,25 @@ fn next(place: &place::Found, look: &Look, proposal: &Proposal) {
     let numbers =
         |path: &String| look.text(path).is_some_and(|text| !source::literals(path, &text).literals.is_empty());
     let can_tune = proposal.surface.iter().any(|path| path.contains('*') || numbers(path));
-    if !can_tune {
+    let can_run = can_tune || !proposal.agents.is_empty();
+    if !can_run {
         ui::say(
             "note        the built-in tuner finds no numbers to change there: name a program under [agent], or let a \
                  coding agent use `overnight try` (`overnight init --agent-doc`)",
         );
     }
-    if let Some(line) = agents() {
+    if let Some(line) = agents::line(proposal) {
         ui::say(&line);
     }
     let study = if place.site.study == "main" { String::new() } else { format!(" --study {}", place.site.study) };
     match proposal.missing.is_empty() {
-        true if can_tune => ui::say(&format!("next        overnight check{study} · overnight run{study}")),
+        true if can_run => ui::say(&format!("next        overnight check{study} · overnight run{study}")),
         true => ui::say(&format!("next        overnight check{study} · overnight try{study} --from-worktree -m IDEA")),
         false => {
             let make = ui::one_line(&proposal.to_make());
             ui::say(&format!("next        {make} and take the # away from `inputs`, then overnight check{study}"));
         }
     }
-}
-
-/// Which coding agents are here; the tuner stays who begins, for it needs nobody's key.
-fn agents() -> Option<String> {
-    let environment = overnight_engine::load::allowed_environment();
-    let here = Preset::ALL.into_iter().filter(|preset| preset::find(*preset, &environment).is_some());
-    let names: Vec<&str> = here.map(Preset::name).collect();
-    let first = names.first()?;
-    let are = if names.len() == 1 { "is" } else { "are" };
-    Some(format!(
-        "agents      {} {are} here: `use = \"{first}\"` under [agent]; try it: overnight check --agent {first}",
-        names.join(", ")
-    ))
 }
 
 fn goal(text: &str) -> Result<Goal, String> {

@@ -30,6 +30,7 @@ pub(super) enum Key {
     Prepare,
     Inputs,
     Guard,
+    Agent,
 }
 
 impl Key {
@@ -43,6 +44,7 @@ impl Key {
             Key::Prepare => "prepare",
             Key::Inputs => "inputs",
             Key::Guard => "guard",
+            Key::Agent => "agent",
         }
     }
 }
@@ -51,6 +53,8 @@ impl Key {
 pub(super) const GIVEN: &str = "as you said";
 /// A line and the reason behind it, together no wider than this.
 const WIDEST: usize = 100;
+/// A triplet is read at a glance.
+const MOST_LINES: usize = 10;
 /// As much of a command as a line of reasons has room for.
 const SHOWN: usize = 60;
 
@@ -74,6 +78,8 @@ pub(super) struct Proposal {
     /// Inputs that are not there yet, and the command that makes them.
     pub(super) missing: Vec<(String, String)>,
     pub(super) guard: Option<String>,
+    /// Who makes proposals, where that is not the tuner alone.
+    pub(super) agents: Vec<String>,
     /// The files that say what is run and measured, for looking at what they need.
     pub(super) sources: Vec<String>,
     pub(super) why: Vec<(Key, String)>,
@@ -95,6 +101,7 @@ impl Proposal {
             inputs: Vec::new(),
             missing: Vec::new(),
             guard: None,
+            agents: Vec::new(),
             sources: Vec::new(),
             why: Vec::new(),
         }
@@ -123,6 +130,7 @@ impl Proposal {
             Key::Prepare => self.prepare.clone().unwrap_or_default(),
             Key::Inputs => self.inputs.iter().chain(missing).cloned().collect::<Vec<_>>().join(", "),
             Key::Guard => self.guard.clone().unwrap_or_default(),
+            Key::Agent => self.agents.join(", "),
         };
         match value.char_indices().nth(SHOWN) {
             Some((end, _)) => format!("{} …", &value[..end]),
@@ -141,7 +149,7 @@ impl Proposal {
         missing.into_iter().filter(|(_, unknown)| *unknown).map(|(key, _)| key).collect()
     }
 
-    /// The lines of the triplet: ten at most, and no default among them.
+    /// The lines of the triplet: ten at most, comments aside, and no default among them.
     pub(super) fn lines(&self) -> Vec<String> {
         let surface = match self.surface.as_slice() {
             [one] => quoted(one),
@@ -170,6 +178,15 @@ impl Proposal {
         }
         if let Some(guard) = &self.guard {
             lines.extend(["[[guard]]".to_owned(), format!("run = {}", quoted(guard))]);
+        }
+        let used = format!("use = {}", list(&self.agents));
+        let is_line = |line: &&String| !line.starts_with('#');
+        match self.agents.is_empty() {
+            true => {}
+            false if lines.iter().filter(is_line).count() + 2 > MOST_LINES => {
+                lines.insert(2, format!("agent = {{ {used} }}"));
+            }
+            false => lines.extend(["[agent]".to_owned(), used]),
         }
         lines
     }
@@ -257,6 +274,17 @@ mod tests {
         (proposal.prepare, proposal.guard) = (Some("make".to_owned()), Some("make test".to_owned()));
         proposal.inputs = vec![".venv".to_owned()];
         proposal.missing = vec![("data".to_owned(), "make data".to_owned())];
-        assert_eq!(proposal.lines().len(), 10);
+        assert_eq!(proposal.lines().len(), MOST_LINES);
+        proposal.agents = vec!["claude".to_owned(), "tuner".to_owned()];
+        let lines = proposal.lines();
+        assert_eq!(lines.iter().filter(|line| !line.starts_with('#')).count(), MOST_LINES, "{lines:?}");
+        assert_eq!(lines[2], "agent = { use = [\"claude\", \"tuner\"] }");
+    }
+
+    #[test]
+    fn a_team_has_a_section_of_its_own_where_there_is_room() {
+        let mut proposal = Proposal::new("script", "a script", Sure::Prints);
+        proposal.agents = vec!["claude".to_owned(), "tuner".to_owned()];
+        assert!(proposal.text().ends_with("[agent]\nuse = [\"claude\", \"tuner\"]\n"), "{}", proposal.text());
     }
 }
