@@ -130,6 +130,7 @@ impl Generator {
             edits,
             took: Millis(0),
             output: None,
+            used: None,
         }));
         let (trial, seed, slot) = (TrialId(id + 10), Seed(id as u32), Slot(0));
         self.note(What::TrialStarted { trial, experiment, purpose: Purpose::Screen, seed, slot, aid: None });

@@ -14,6 +14,12 @@ use overnight_model::{Event, State, Timestamp, What};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+mod proposal;
+mod watch;
+
+pub use proposal::{Delivery, LARGEST_PROPOSAL, MOST_PROPOSALS, SentFile, Unreadable};
+pub use watch::Watch;
+
 /// What a letter may be long: a person's words, and some room.
 const LARGEST: u64 = 64 * 1024;
 const END: &str = "json";
@@ -26,6 +32,10 @@ pub enum Letter {
     Say { text: String },
     /// A word is taken back.
     TakeBack { word: u64 },
+    /// Nothing new is to begin.
+    Pause,
+    /// It goes on.
+    Resume,
     /// Written by a newer version; nothing is known of it.
     #[serde(other)]
     Unknown,
@@ -71,13 +81,18 @@ impl Inbox {
 
     /// Leaves a letter. When this returns, it will be taken up.
     pub fn put(&self, letter: &Letter, now: Timestamp) -> Result<(), InboxError> {
+        self.write(letter, END, now).map(drop)
+    }
+
+    /// Writes something down for good, and gives its name.
+    fn write(&self, letter: &impl Serialize, end: &str, now: Timestamp) -> Result<String, InboxError> {
         let failed = |what, path: &Path| {
             let path = path.to_owned();
             move |source| InboxError { what, path, source }
         };
         fs::create_dir_all(&self.dir).map_err(failed("make", &self.dir))?;
         let name = self.fresh_name(now).map_err(failed("read", &self.dir))?;
-        let (path, temporary) = (self.dir.join(format!("{name}.{END}")), self.dir.join(format!("{name}.new")));
+        let (path, temporary) = (self.dir.join(format!("{name}.{end}")), self.dir.join(format!("{name}.new")));
         let written = || {
             let mut file = File::create(&temporary)?;
             file.write_all(&serde_json::to_vec(letter)?)?;
@@ -86,26 +101,32 @@ impl Inbox {
             // The name has to last as well, in each folder that may be new.
             self.dir.ancestors().take(4).try_for_each(|folder| File::open(folder)?.sync_all())
         };
-        written().map_err(failed("write", &path))
+        written().map_err(failed("write", &path))?;
+        Ok(name)
     }
 
     /// What waits, in the order in which it was written. What is no letter is left alone.
     pub fn waiting(&self) -> Result<Vec<Waiting>, InboxError> {
+        let mut found: Vec<Waiting> = self.paths(END)?.iter().filter_map(|path| read(path)).collect();
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
+    }
+
+    fn paths(&self, end: &str) -> Result<Vec<PathBuf>, InboxError> {
         let failed = |source| InboxError { what: "read", path: self.dir.clone(), source };
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(failed(error)),
         };
-        let mut found = Vec::new();
+        let mut paths = Vec::new();
         for entry in entries {
             let path = entry.map_err(failed)?.path();
-            if path.extension().is_some_and(|end| end == END) {
-                found.extend(read(&path));
+            if path.extension().is_some_and(|found| found == end) {
+                paths.push(path);
             }
         }
-        found.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(found)
+        Ok(paths)
     }
 
     /// The events that letters become in a study, without taking anything away.
@@ -121,6 +142,8 @@ impl Inbox {
                     What::Said(Said { word: word - 1, text: text.clone(), letter: letter_name })
                 }
                 Letter::TakeBack { word } => What::TakenBack { word: *word, letter: letter_name },
+                Letter::Pause => What::Paused { letter: letter_name },
+                Letter::Resume => What::Resumed { letter: letter_name },
                 Letter::Unknown => continue,
             };
             events.push(Event { at: *at, what });
@@ -130,16 +153,17 @@ impl Inbox {
 
     /// Removes letters whose events are durable.
     pub fn remove(&self, taken: &[Waiting]) -> Result<(), InboxError> {
-        for Waiting { name, .. } in taken {
-            let path = self.dir.join(format!("{name}.{END}"));
-            match fs::remove_file(&path) {
-                Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                    return Err(InboxError { what: "remove", path, source });
-                }
-                _ => {}
-            }
+        taken.iter().try_for_each(|Waiting { name, .. }| self.take_away(name, END).map(drop))
+    }
+
+    /// Whether it was there.
+    fn take_away(&self, name: &str, end: &str) -> Result<bool, InboxError> {
+        let path = self.dir.join(format!("{name}.{end}"));
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(InboxError { what: "remove", path, source }),
         }
-        Ok(())
     }
 
     /// The study as it will be when everything that waits was taken up.

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod brief;
 pub mod clock;
 pub mod context;
+pub mod deliver;
 pub mod dispatch;
 pub mod history;
 pub mod holdout;

@@ -2,7 +2,7 @@
 
 mod trouble;
 
-pub use trouble::Trouble;
+pub use trouble::{ModelUse, Trouble};
 
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,9 @@ pub enum What {
         failure: AttemptFailure,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Output>,
+        /// What a model was asked for it, where its provider says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ModelUse>,
     },
     Proposed(Proposed),
     TrialStarted {
@@ -135,6 +138,9 @@ pub enum What {
         failure: AttemptFailure,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Output>,
+        /// What a model was used for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ModelUse>,
     },
     /// The champion had moved: the proposal was put on the new one, and is measured there.
     Restacked(Proposed),
@@ -162,6 +168,25 @@ pub enum What {
     /// A person takes a word back: agents are no longer told.
     TakenBack {
         word: u64,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        letter: String,
+    },
+    /// A proposal came by letter, and is this experiment.
+    Delivered {
+        becomes: ExperimentId,
+        letter: String,
+    },
+    /// A proposal came by letter and could not become an experiment.
+    Returned {
+        letter: String,
+        why: String,
+    },
+    /// Nothing new begins until it is resumed.
+    Paused {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        letter: String,
+    },
+    Resumed {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         letter: String,
     },
@@ -204,6 +229,11 @@ impl What {
             | What::Imported(_)
             | What::Said(_)
             | What::TakenBack { .. }
+            // Filed with what belongs to no experiment, where it is found by its letter.
+            | What::Delivered { .. }
+            | What::Returned { .. }
+            | What::Paused { .. }
+            | What::Resumed { .. }
             | What::Unknown => None,
         }
     }
@@ -321,6 +351,8 @@ pub enum Scope {
     Loop { experiments: Option<u64> },
     /// One proposal of a person, to its verdict.
     One,
+    /// Proposals that came by letter, each to its verdict, until none is left. Nobody is asked.
+    Letters,
 }
 
 /// A proposal that was taken: what the surface becomes, and whose idea it was.
@@ -350,6 +382,9 @@ pub struct Proposed {
     pub took: Millis,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
+    /// What a model was asked for it, where its provider says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<ModelUse>,
 }
 
 /// Why an agent's turn gave nothing to try.

@@ -6,12 +6,14 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 mod agent;
+mod api;
 mod coding;
 mod holdout;
 mod judge;
 mod sandbox;
 
 pub use agent::{AgentSpec, Member};
+pub use api::{Api, Edits, KeySource, Provider};
 pub use coding::{Coding, Preset};
 pub use holdout::Holdout;
 pub use judge::{JudgeSpec, Mode, StepGain};
@@ -279,11 +281,12 @@ pub enum When {
 }
 
 /// What kind of agent makes proposals.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum AgentKind {
     Tuner,
     Command(String),
     Coding(Coding),
+    Api(Api),
 }
 
 impl AgentKind {
@@ -292,6 +295,7 @@ impl AgentKind {
             AgentKind::Tuner => "tuner",
             AgentKind::Command(_) => "command",
             AgentKind::Coding(coding) => coding.preset.name(),
+            AgentKind::Api(_) => "api",
         }
     }
 }

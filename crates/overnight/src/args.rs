@@ -15,8 +15,11 @@ pub(crate) use crate::commands::export::Export;
 pub(crate) use crate::commands::help::Help;
 pub(crate) use crate::commands::import::Import;
 pub(crate) use crate::commands::init::Init;
+pub(crate) use crate::commands::letters::Letters;
 pub(crate) use crate::commands::manual::{Completions, Man};
+pub(crate) use crate::commands::mcp::Mcp;
 pub(crate) use crate::commands::rebase::Rebase;
+pub(crate) use crate::commands::report::Report;
 pub(crate) use crate::commands::review::Review;
 pub(crate) use crate::commands::say::Say;
 
@@ -116,11 +119,14 @@ pub(crate) enum Command {
     Run(Run),
     /// One experiment in full: hypothesis, diff, trials, verdict, output
     Show(Show),
+    /// The morning report: what is better and how sure, what it cost, what needs you
+    Report(Report),
     /// The experiments so far, the latest last
     Log(Log),
     /// Run one experiment of your own
     Try(Try),
     /// Where the study stands
+    #[command(hide = true)]
     Status(Status),
     /// Prove that ledger, projections, contents and git agree
     #[command(hide = true)]
@@ -140,6 +146,12 @@ pub(crate) enum Command {
     /// Tell every agent something from the next brief on, also while a run is going on
     #[command(hide = true)]
     Say(Say),
+    /// Let what runs finish and begin nothing new, until `resume`
+    #[command(hide = true)]
+    Pause,
+    /// Go on after `pause`
+    #[command(hide = true)]
+    Resume,
     /// Take in the history that another tool kept
     #[command(hide = true)]
     Import(Import),
@@ -158,8 +170,13 @@ pub(crate) enum Command {
     /// The help of a command; `more` for the commands that --help leaves out
     #[command(hide = true)]
     Help(Help),
+    /// Let an outside agent drive over the Model Context Protocol, with the engine deciding
+    #[command(hide = true)]
+    Mcp(Mcp),
     #[command(name = "__keeper", hide = true)]
     Keeper,
+    #[command(name = "__letters", hide = true)]
+    Letters(Letters),
     #[command(name = "__attack", hide = true)]
     Attack(Attack),
 }
@@ -203,6 +220,9 @@ pub(crate) struct Try {
     /// Run at this tier (standard, landlock or none) instead of the strongest, and accept it
     #[arg(long, value_name = "TIER", value_parser = tier)]
     pub(crate) sandbox: Option<Tier>,
+    /// Where a run is going on, hand it over to that and wait for the verdict
+    #[arg(long)]
+    pub(crate) wait: bool,
     /// The idea in one line
     #[arg(short, long, value_name = "IDEA")]
     pub(crate) message: String,
@@ -248,6 +268,9 @@ pub(crate) struct Show {
     /// Print everything that was kept of its output
     #[arg(long)]
     pub(crate) output: bool,
+    /// Write it as one HTML page
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "output"])]
+    pub(crate) html: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, clap::Args)]

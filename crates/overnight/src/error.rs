@@ -1,5 +1,6 @@
 //! One error type for the command line: what happened, why, what to do, and the exit code.
 
+use overnight_engine::deliver::DeliverError;
 use overnight_engine::dispatch::Fault;
 use overnight_engine::holdout::HoldoutError;
 use overnight_engine::inbox::InboxError;
@@ -8,6 +9,7 @@ use overnight_engine::load::SiteError;
 use overnight_engine::lock::LockError;
 use overnight_engine::open::OpenError;
 use overnight_engine::sandbox::SetUpError;
+use overnight_engine::say::SayError;
 use overnight_engine::verify::Mismatch;
 use overnight_engine::workspace::{GitError, shell_word};
 
@@ -185,6 +187,29 @@ impl From<InboxError> for CliError {
     fn from(error: InboxError) -> CliError {
         let hint = "is there room on the disk, and may you write there?";
         CliError::of(Exit::Fault, &error, Some(hint.to_owned()))
+    }
+}
+
+impl From<DeliverError> for CliError {
+    fn from(error: DeliverError) -> CliError {
+        match error {
+            DeliverError::Full => CliError::of(Exit::Refused, &error, Some("wait for some of them".to_owned())),
+            DeliverError::TooLarge => CliError::of(Exit::Usage, &error, None),
+            DeliverError::Inbox(error) => error.into(),
+            DeliverError::Git(error) => error.into(),
+            DeliverError::Ledger(error) => error.into(),
+        }
+    }
+}
+
+impl From<SayError> for CliError {
+    fn from(error: SayError) -> CliError {
+        match error {
+            SayError::Inbox(error) => error.into(),
+            SayError::Lock(error) => error.into(),
+            SayError::Git(error) => error.into(),
+            SayError::Ledger(error) => error.into(),
+        }
     }
 }
 

@@ -5,8 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use overnight_engine::clock::Stopwatch;
+use overnight_engine::load::wants_colour;
 
 use crate::error::CliError;
+use crate::views::report::Screen;
+
+/// How wide lines are where nobody knows how wide the paper is.
+const PLAIN: usize = 100;
 
 /// Says something to a person.
 pub(crate) fn say(text: &str) {
@@ -19,6 +24,16 @@ pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// Where data is shown: how wide that is, and whether colours are wanted there.
+pub(crate) fn screen() -> Screen {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return Screen { columns: PLAIN, colour: false };
+    }
+    let columns = rustix::termios::tcgetwinsize(stdout).ok().map(|size| usize::from(size.ws_col));
+    Screen { columns: columns.filter(|columns| *columns > 0).unwrap_or(80), colour: wants_colour() }
+}
+
 /// Asks something on a line that the answer is typed on.
 pub(crate) fn ask(question: &str) {
     let mut stderr = io::stderr().lock();
@@ -28,6 +43,11 @@ pub(crate) fn ask(question: &str) {
 /// Prints data; false when nobody reads it any more.
 pub(crate) fn data(text: &str) -> bool {
     writeln!(io::stdout().lock(), "{text}").is_ok()
+}
+
+/// Standard input and output for a protocol that has them to itself.
+pub(crate) fn protocol() -> (tokio::io::Stdin, tokio::io::Stdout) {
+    (tokio::io::stdin(), tokio::io::stdout())
 }
 
 /// Prints an error with its causes and its hint.

@@ -10,8 +10,8 @@ fn studies(seeds: Range<u64>) {
     let studies = seeds.end - seeds.start;
     let (experiments, seen) = all(seeds, "", Setup::draw);
     assert!(experiments >= 38 * studies, "{experiments} experiments in {studies} studies: too few to say anything");
-    let Seen { noisy, deterministic, sentinels, flaky, smoked_out, folded, .. } = seen;
-    assert!([noisy, deterministic, sentinels, flaky, smoked_out, folded].iter().all(|n| *n > 0), "{seen:?}");
+    let Seen { noisy, deterministic, sentinels, flaky, smoked_out, folded, delivered, .. } = seen;
+    assert!([noisy, deterministic, sentinels, flaky, smoked_out, folded, delivered].iter().all(|n| *n > 0), "{seen:?}");
     let Seen { repaired, repaired_and_kept, not_repaired, repairs_killed, .. } = seen;
     assert!([repaired, repaired_and_kept, not_repaired, repairs_killed].iter().all(|n| *n > 0), "{seen:?}");
     let Seen { restacked, restacked_and_kept, clashed, restacks_killed, kept_beside_others, .. } = seen;

@@ -90,6 +90,7 @@ impl Ours {
             edits: Vec::new(),
             took: Millis(0),
             output: None,
+            used: None,
         }
     }
 

@@ -61,20 +61,26 @@ pub(crate) fn ask(
     let output = Some(output);
     let edited = match take_back(desk, room, &left, contents)? {
         Ok(edited) => edited,
-        Err(what) => return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output }),
+        Err(what) => return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output, used: None }),
     };
     if secrets.are_in(&edited) {
         let what = "it wrote a key of its own into the surface".to_owned();
-        return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output });
+        return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output, used: None });
     }
     // Whom we ended may have been in the middle of an edit; whoever ended by itself has left what it wanted to.
     let is_its_own_end = matches!(ending, Ending::Exited { .. } | Ending::Signaled { .. });
     // So may one whose provider left it.
     let is_cut_off = !ending.succeeded() && said.trouble(clock::now()).is_some_and(|trouble| trouble.is_providers());
     if edited != *contents && is_its_own_end && !is_cut_off {
-        return Ok(Answer::Proposal { contents: edited, description: said.title(), took: usage.wall, output });
+        return Ok(Answer::Proposal {
+            contents: edited,
+            description: said.title(),
+            took: usage.wall,
+            output,
+            used: None,
+        });
     }
-    Ok(Answer::Failed { failure: failure(&ending, &said, &complaint), output })
+    Ok(Answer::Failed { failure: failure(&ending, &said, &complaint), output, used: None })
 }
 
 /// The version that the program gives inside its sandbox, or what it said instead.

@@ -16,7 +16,7 @@ use crate::workspace::{GitError, SurfaceRead, changes_in_upper, is_executable, i
 use overnight_model::event::Loss;
 
 /// No surface that a person edits is larger; a proposal that is fills disks, not metrics.
-const SURFACE_LIMIT: u64 = 4 * 1024 * 1024;
+pub(super) const SURFACE_LIMIT: u64 = 4 * 1024 * 1024;
 /// A hypothesis is one line; this leaves room for an agent that writes an essay.
 const NOTE_LIMIT: u64 = 64 * 1024;
 const NOTE: &str = "note";
@@ -48,7 +48,7 @@ pub(crate) fn ask(
         }
     })?;
     let output = Some(capture.finish());
-    let failed = |failure, output| Ok(Answer::Failed { failure, output });
+    let failed = |failure, output| Ok(Answer::Failed { failure, output, used: None });
     if !ending.succeeded() {
         return failed(AttemptFailure::error(format!("the agent ended: {ending}")), output);
     }
@@ -57,7 +57,7 @@ pub(crate) fn ask(
         Err(what) => return failed(AttemptFailure::Policy { what }, output),
     };
     let description = hypothesis(&left, &said.finish());
-    Ok(Answer::Proposal { contents: edited, description, took: usage.wall, output })
+    Ok(Answer::Proposal { contents: edited, description, took: usage.wall, output, used: None })
 }
 
 /// Takes the surface and nothing else; an edit of anything locked is refused by name.

@@ -1,5 +1,6 @@
 //! Whoever makes proposals: an agent gets a brief and a private copy, and gives back the surface and one line.
 
+pub mod api;
 pub(crate) mod coding;
 pub(crate) mod command;
 pub mod preset;
@@ -8,7 +9,7 @@ mod secrets;
 
 use overnight_model::Millis;
 use overnight_model::brief::Brief;
-use overnight_model::event::AttemptFailure;
+use overnight_model::event::{AttemptFailure, ModelUse};
 use overnight_model::proposal::Contents;
 use overnight_model::spec::{AgentKind, Member};
 
@@ -18,8 +19,8 @@ use crate::worker::{Place, Room, Trouble};
 
 /// What came of an agent's turn.
 pub(crate) enum Answer {
-    Proposal { contents: Contents, description: String, took: Millis, output: Option<Captured> },
-    Failed { failure: AttemptFailure, output: Option<Captured> },
+    Proposal { contents: Contents, description: String, took: Millis, output: Option<Captured>, used: Option<ModelUse> },
+    Failed { failure: AttemptFailure, output: Option<Captured>, used: Option<ModelUse> },
 }
 
 /// Asks one agent of the study once, at a desk.
@@ -38,10 +39,11 @@ pub(crate) fn ask(
     match &member.kind {
         AgentKind::Coding(coding) => coding::ask(coding, member.timeout, desk, room, brief, contents),
         AgentKind::Command(command) => command::ask(command, member.timeout, desk, room, brief, contents),
+        AgentKind::Api(api) => api::ask(api, member.timeout, room, brief, contents),
         // It is asked where the ledger is.
         AgentKind::Tuner => {
             let failure = AttemptFailure::error("the tuner has no program that could be asked");
-            Ok(Answer::Failed { failure, output: None })
+            Ok(Answer::Failed { failure, output: None, used: None })
         }
     }
 }

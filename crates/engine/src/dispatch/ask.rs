@@ -18,7 +18,7 @@ impl<M: Machine> Dispatch<M> {
         let contents = self.contents_of(champion)?;
         match member.kind {
             AgentKind::Tuner => Ok(Some(self.ask_tuner(experiment, &contents, arrived)?)),
-            AgentKind::Command(_) | AgentKind::Coding(_) => {
+            AgentKind::Command(_) | AgentKind::Coding(_) | AgentKind::Api(_) => {
                 let tuning = match self.briefed.tuning(champion, experiment) {
                     Some(known) => known,
                     None => {

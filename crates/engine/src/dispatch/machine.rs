@@ -1,7 +1,7 @@
 //! What the loop needs of a machine: the real one, and the simulator's.
 
 use overnight_model::brief::Brief;
-use overnight_model::event::{AttemptFailure, Loss};
+use overnight_model::event::{AttemptFailure, Loss, ModelUse};
 use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
 use overnight_model::spec::Member;
@@ -96,6 +96,7 @@ pub enum Arrival {
         edits: Vec<Edit>,
         took: Millis,
         output: Option<Captured>,
+        used: Option<ModelUse>,
     },
     /// A proposal that nobody was asked for.
     Offered {
@@ -108,6 +109,7 @@ pub enum Arrival {
         experiment: ExperimentId,
         failure: AttemptFailure,
         output: Option<Captured>,
+        used: Option<ModelUse>,
     },
     AttemptLost {
         experiment: ExperimentId,
@@ -159,6 +161,8 @@ pub enum Arrival {
     StopRequested {
         hurry: bool,
     },
+    /// A letter lies in the inbox, which is looked into at every turn.
+    Letter,
 }
 
 /// What was kept of an output, and how long it was in all.

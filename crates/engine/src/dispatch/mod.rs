@@ -15,7 +15,7 @@ pub use offer::Offer;
 
 use std::collections::VecDeque;
 
-use overnight_model::event::{AttemptFailure, Proposed, StopReason};
+use overnight_model::event::{AttemptFailure, ModelUse, Proposed, StopReason};
 use overnight_model::measure::Output;
 use overnight_model::proposal::{self, Contents, hypothesis};
 use overnight_model::study::Row;
@@ -45,6 +45,10 @@ pub struct Dispatch<M> {
     offers: VecDeque<Offer>,
     /// Commits that are in the ledger and still have to reach the store.
     unwritten: Vec<(ExperimentId, CommitPlan)>,
+    /// Why nothing that a model wrote may run here, where it may not.
+    no_models: Option<String>,
+    /// Proposals that came by letter and are part of the turn that is made durable next.
+    delivered: Vec<String>,
 }
 
 /// A proposal that is to be recorded, and what it was made from, with the tokens of that.
@@ -63,11 +67,14 @@ struct Answer {
     experiment: ExperimentId,
     /// Who it is from, where nobody was asked.
     from: String,
+    /// What it was made from, where nobody was asked and it says so; else the champion of this moment.
+    base: Option<CommitId>,
     contents: Contents,
     description: String,
     edits: Vec<tuner::Edit>,
     took: Millis,
     output: Option<Captured>,
+    used: Option<ModelUse>,
 }
 
 /// What a turn has gathered so far.
@@ -89,7 +96,14 @@ impl<M: Machine> Dispatch<M> {
             briefed: brief::Memory::default(),
             offers: VecDeque::new(),
             unwritten: Vec::new(),
+            no_models: None,
+            delivered: Vec::new(),
         })
+    }
+
+    /// Returns proposals of models that come by letter, for this reason.
+    pub fn refuse_models(&mut self, why: Option<String>) {
+        self.no_models = why;
     }
 
     pub fn study(&self) -> &Study {
@@ -201,11 +215,27 @@ impl<M: Machine> Dispatch<M> {
     /// must be durable first. An offer whose turn has come takes the place of a question.
     fn decide(&mut self, draft: &mut Draft, now: Timestamp) -> Result<Vec<Step>, Fault> {
         let mut steps = Vec::new();
-        while let Some(step) = self.study.next_step(now) {
-            if matches!(step, Step::Ask { .. })
-                && let Some(offered) = self.take_offer()?
+        loop {
+            let Some(step) = self.study.next_step(now) else {
+                match self.take_proposal(draft, now, false)? {
+                    true => continue,
+                    false => break,
+                }
+            };
+            if matches!(step, Step::Ask { .. }) {
+                if let Some(offered) = self.take_offer()? {
+                    self.learn(draft, now, offered)?;
+                    continue;
+                }
+                if self.take_proposal(draft, now, true)? {
+                    continue;
+                }
+            }
+            // A run for letters is over when none is left.
+            if step == Step::Stop(StopReason::Done)
+                && self.study.is_for_letters()
+                && self.take_proposal(draft, now, false)?
             {
-                self.learn(draft, now, offered)?;
                 continue;
             }
             if let Step::Again(again) = step {
@@ -322,25 +352,26 @@ impl<M: Machine> Dispatch<M> {
     /// Turns what arrived into events.
     fn learn(&mut self, draft: &mut Draft, now: Timestamp, arrival: Arrival) -> Result<(), Fault> {
         let what = match arrival {
-            Arrival::Proposal { experiment, contents, description, edits, took, output } => {
+            Arrival::Proposal { experiment, contents, description, edits, took, output, used } => {
                 // An agent that was asked is known by what it was asked for.
-                let from = String::new();
-                let answer = Answer { experiment, from, contents, description, edits, took, output };
+                let (from, base) = (String::new(), None);
+                let answer = Answer { experiment, from, base, contents, description, edits, took, output, used };
                 if self.is_proposed(experiment) {
                     return self.learn_repair(draft, now, answer);
                 }
                 return self.learn_proposal(draft, now, answer);
             }
             Arrival::Offered { experiment, agent, contents, description } => {
-                let (edits, took, output) = (Vec::new(), Millis(0), None);
-                let answer = Answer { experiment, from: agent, contents, description, edits, took, output };
+                let (edits, took, output, base, used) = (Vec::new(), Millis(0), None, None, None);
+                let from = agent;
+                let answer = Answer { experiment, from, base, contents, description, edits, took, output, used };
                 return self.learn_proposal(draft, now, answer);
             }
-            Arrival::AttemptFailed { experiment, failure, output } if self.is_proposed(experiment) => {
-                What::NotRepaired { experiment, failure, output: draft.keep(output) }
+            Arrival::AttemptFailed { experiment, failure, output, used } if self.is_proposed(experiment) => {
+                What::NotRepaired { experiment, failure, output: draft.keep(output), used }
             }
-            Arrival::AttemptFailed { experiment, failure, output } => {
-                What::AttemptFailed { experiment, failure, output: draft.keep(output) }
+            Arrival::AttemptFailed { experiment, failure, output, used } => {
+                What::AttemptFailed { experiment, failure, output: draft.keep(output), used }
             }
             Arrival::AttemptLost { experiment } => What::AttemptLost { experiment },
             Arrival::TrialFinished { trial, experiment, mut measurement, output, scorer_output } => {
@@ -366,18 +397,19 @@ impl<M: Machine> Dispatch<M> {
                 return self.learn_restacked(draft, now, experiment, contents);
             }
             Arrival::StopRequested { hurry } => What::StopRequested { hurry },
+            Arrival::Letter => return Ok(()),
         };
         self.note(draft, now, what);
         Ok(())
     }
 
     fn learn_proposal(&mut self, draft: &mut Draft, now: Timestamp, answer: Answer) -> Result<(), Fault> {
-        let Answer { experiment, from, contents, description, edits, took, output } = answer;
+        let Answer { experiment, from, base, contents, description, edits, took, output, used } = answer;
         let state = self.study.state();
         let asked = state.find(experiment);
         let agent = asked.map_or(from, |asked| asked.agent.clone());
         let champion = state.champion().ok_or_else(|| Fault::lost("the champion"))?;
-        let parent = asked.and_then(|asked| asked.parent.clone()).or_else(|| champion.commit.clone());
+        let parent = asked.and_then(|asked| asked.parent.clone()).or(base).or_else(|| champion.commit.clone());
         let parent = parent.ok_or_else(|| Fault::lost("the champion's commit"))?;
         // The champion may have moved since the agent was asked: its own copy is what it changed.
         let started_from = state.standing().find(|standing| standing.is(&parent)).unwrap_or(champion);
@@ -391,10 +423,11 @@ impl<M: Machine> Dispatch<M> {
                 .map(|what| AttemptFailure::Policy { what })
         };
         if asked.is_none() && failure.is_some() {
-            self.note(draft, now, What::Asked { experiment, agent: agent.clone(), parent: parent.clone() });
+            let parent = champion.commit.clone().ok_or_else(|| Fault::lost("the champion's commit"))?;
+            self.note(draft, now, What::Asked { experiment, agent: agent.clone(), parent });
         }
         if let Some(failure) = failure {
-            self.note(draft, now, What::AttemptFailed { experiment, failure, output });
+            self.note(draft, now, What::AttemptFailed { experiment, failure, output, used });
             return Ok(());
         }
         let description = match hypothesis(&description) {
@@ -405,7 +438,7 @@ impl<M: Machine> Dispatch<M> {
         let edits = if edits.is_empty() { self.edits_between(&original, &contents) } else { edits };
         let original = (original, tokens_before);
         let made = Made { experiment, agent, parent, description, contents, original, edits };
-        let proposed = Proposed { took, output, ..self.make(draft, now, made)? };
+        let proposed = Proposed { took, output, used, ..self.make(draft, now, made)? };
         self.note(draft, now, What::Proposed(proposed));
         Ok(())
     }
@@ -440,6 +473,7 @@ impl<M: Machine> Dispatch<M> {
             edits,
             took: Millis(0),
             output: None,
+            used: None,
         })
     }
 

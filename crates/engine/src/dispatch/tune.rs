@@ -46,10 +46,16 @@ impl<M: Machine> Dispatch<M> {
                 edits: idea.edits,
                 took: Millis(0),
                 output: None,
+                used: None,
             },
             None => {
                 let what = "the tuner finds nothing left to try in the surface".to_owned();
-                Arrival::AttemptFailed { experiment, failure: AttemptFailure::Exhausted { what }, output: None }
+                Arrival::AttemptFailed {
+                    experiment,
+                    failure: AttemptFailure::Exhausted { what },
+                    output: None,
+                    used: None,
+                }
             }
         })
     }

@@ -20,7 +20,10 @@ use std::fmt;
 /// - 1.4: a proposal may hold `edits`; one of them may choose among texts, and not among numbers alone.
 /// - 1.5: a failed attempt may say what kind of `trouble` it was, a run which version of its `agent` it had. `said` and
 ///   `taken_back`: a person's words to the agents.
-/// - 1.6: `evaluate` may hold `smoke`; `smoke_started`, `smoke_finished` and `smoke_lost`, with the reason `smoke`.
+/// - 1.6: `delivered` and `returned`: what became of proposals that came by letter; a run may be for `letters`. `paused`
+///   and `resumed`, with `paused` in the summary. A proposal and a failed attempt may say what a model was `used` for them;
+///   `malformed` is a kind of trouble.
+///   `evaluate` may hold `smoke`; `smoke_started`, `smoke_finished` and `smoke_lost`, with the reason `smoke`.
 ///   `repair_asked`, `repaired` and `not_repaired`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {

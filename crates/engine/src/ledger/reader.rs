@@ -13,6 +13,9 @@ use super::{LedgerError, blobs, schema};
 const WORDS: &str = "SELECT seq, at, body, hash FROM events WHERE experiment IS NULL
     AND (body LIKE '{\"kind\":\"said\"%' OR body LIKE '{\"kind\":\"taken_back\"%') ORDER BY seq";
 
+const LETTER: &str = "SELECT seq, at, body, hash FROM events WHERE experiment IS NULL
+    AND (body LIKE '{\"kind\":\"delivered\"%' OR body LIKE '{\"kind\":\"returned\"%') AND instr(body, ?1) > 0";
+
 const IMPORTS: &str = "SELECT seq, at, body, hash FROM events
     WHERE experiment IS NULL AND body LIKE '{\"kind\":\"imported\"%' ORDER BY seq";
 
@@ -166,9 +169,35 @@ impl Reader {
         Ok(found)
     }
 
+    /// What became of a proposal that came by this letter: `Delivered` or `Returned`, where it was taken up.
+    pub fn letter(&self, name: &str) -> Result<Option<What>, LedgerError> {
+        let mut statement = self.db.prepare_cached(LETTER).map_err(|e| self.failed(e))?;
+        let mut rows = statement.query([name]).map_err(|e| self.failed(e))?;
+        while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
+            let what = stored(row).map_err(|e| self.failed(e))??.event.what;
+            if let What::Delivered { letter, .. } | What::Returned { letter, .. } = &what
+                && letter == name
+            {
+                return Ok(Some(what));
+            }
+        }
+        Ok(None)
+    }
+
     /// Every event, in order, with the chain checked.
     pub fn each_event(&self, each: impl FnMut(StoredEvent) -> Result<(), LedgerError>) -> Result<(), LedgerError> {
         each_event(&self.db, &self.path(), each)
+    }
+
+    /// Every event, in order, for views: what it says is taken as it stands, and the chain is left to `verify`.
+    pub fn each_unchecked(&self, mut each: impl FnMut(StoredEvent)) -> Result<(), LedgerError> {
+        let sql = "SELECT seq, at, body, hash FROM events ORDER BY seq";
+        let mut statement = self.db.prepare(sql).map_err(|e| self.failed(e))?;
+        let mut rows = statement.query([]).map_err(|e| self.failed(e))?;
+        while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
+            each(stored(row).map_err(|e| self.failed(e))??);
+        }
+        Ok(())
     }
 
     /// The study as whoever opens it to write would find it: the whole chain is read for that.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::evaluate::{holds_secret, names_secret};
 use super::keys::{self, Key, nearest};
 use super::problem::Collector;
 
@@ -131,11 +132,18 @@ impl Collector<'_> {
                         "guard" => " in [[guard]]".to_owned(),
                         _ => format!(" in [{}]", section.shown()),
                     };
-                    self.add(
-                        key.span(),
-                        format!("unknown key `{}`{place}", name.escape_debug()),
-                        keys::hint(section.name, name),
-                    );
+                    // A key that has no business here must not be shown with its line.
+                    let names_key = ["key", "token", "secret", "password"].contains(&name.to_lowercase().as_str());
+                    let hint =
+                        match names_key || names_secret(name) || item.get_ref().as_str().is_some_and(holds_secret) {
+                            true => {
+                                self.conceal(item.span());
+                                "secrets are not for this file: name the variable that holds it, `key_env = \"NAME\"`"
+                                    .to_owned()
+                            }
+                            false => keys::hint(section.name, name),
+                        };
+                    self.add(key.span(), format!("unknown key `{}`{place}", name.escape_debug()), hint);
                 }
             }
         }

@@ -42,9 +42,20 @@ pub fn named_environment(names: &[&str]) -> Vec<(String, String)> {
     text_variables().filter(|(name, _)| names.contains(&name.as_str())).collect()
 }
 
+/// All of it, for a command that the person has for keys: it has to find what it keeps them in.
+pub fn whole_environment() -> Vec<(String, String)> {
+    text_variables().collect()
+}
+
 /// The person's home folder, where the environment names one.
 pub fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+/// Whether the person who looks at a terminal wants colours there: see no-color.org.
+pub fn wants_colour() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// What is not text cannot be one of ours.

@@ -191,7 +191,7 @@ fn env_value(problems: &mut Collector<'_>, name: &str, span: Range<usize>, item:
 }
 
 /// The beginnings that providers give their keys so that they are noticed in the wrong place.
-fn holds_secret(value: &str) -> bool {
+pub(super) fn holds_secret(value: &str) -> bool {
     let starts = ["sk-", "ghp_", "gho_", "github_pat_", "hf_", "xoxb-", "xoxp-", "AKIA", "AIza", "glpat-"];
     value.len() >= 16 && starts.iter().any(|start| value.starts_with(start))
 }

@@ -6,6 +6,7 @@ use overnight_model::spec::{AgentKind, Coding, Member, Network, Preset};
 use overnight_model::units::Millis;
 use toml::de::DeValue;
 
+use super::api::{self, OF_API};
 use super::document::Section;
 use super::keys::{self, nearest};
 use super::problem::Collector;
@@ -13,10 +14,8 @@ use super::problem::Collector;
 /// Long enough for a coding agent to think, short enough that one that hangs costs little of a night.
 pub(super) const DEFAULT_TIMEOUT: Millis = Millis::seconds(600);
 
-/// Agents by their name, for the day they work.
-const LATER_AGENTS: [&str; 1] = ["api"];
 /// What only coding agents have.
-const OF_CODING_AGENTS: [&str; 3] = ["model", "args", "tools"];
+const OF_CODING_AGENTS: [&str; 2] = ["args", "tools"];
 /// Names that mean somebody else in the ledger.
 const TAKEN: [&str; 2] = ["person", "villain"];
 /// No name in a line of `log` is longer.
@@ -99,6 +98,16 @@ pub(super) fn read(
                 return None;
             }
         },
+        "api" => {
+            let api = api::read(problems, api::Scope { own: own.as_ref(), common: section });
+            if network == Some(Network::None) {
+                let place = own.as_ref().filter(|own| own.get("network").is_some()).unwrap_or(section);
+                let hint = "remove the key: the engine itself asks the model, from outside of every sandbox";
+                let what = "a model over its API cannot be asked without a network";
+                problems.add(place.key_span("network"), what, hint);
+            }
+            AgentKind::Api(api?)
+        }
         kind => {
             let (args, tools) = (args.unwrap_or_default(), tools.unwrap_or_default());
             let preset = Preset::from_name(kind)?;
@@ -122,23 +131,25 @@ pub(super) fn refuse_misplaced(problems: &mut Collector<'_>, section: &Section<'
         let hint = "add `use = \"command\"`, or remove the command";
         problems.add(section.key_span("command"), "`agent.command` is only for `use = \"command\"`", hint);
     }
-    for key in OF_CODING_AGENTS.into_iter().filter(|key| section.get(key).is_some()) {
-        let coding = members.iter().filter(|member| matches!(member.kind, AgentKind::Coding(_)));
+    for key in OF_CODING_AGENTS.into_iter().chain(["model"]).chain(OF_API).filter(|key| section.get(key).is_some()) {
+        let users = members.iter().filter(|member| uses(member.kind.name(), key));
         let has_own = |member: &&Member| {
             section
                 .get(&member.name)
                 .is_some_and(|own| own.get_ref().as_table().is_some_and(|table| table.contains_key(key)))
         };
-        let mut meant: Vec<&Member> = coding.clone().filter(|member| !has_own(member)).collect();
+        let mut meant: Vec<&Member> = users.clone().filter(|member| !has_own(member)).collect();
         meant.dedup_by_key(|member| member.kind.name());
         match meant.as_slice() {
-            [] if coding.count() == 0 => {
+            [] if users.count() == 0 => {
                 let is_command = members.iter().any(|member| matches!(member.kind, AgentKind::Command(_)));
-                let hint = match is_command {
-                    true => "write it into `agent.command`",
-                    false => "name a coding agent: `use = \"claude\"`, or remove the key",
+                let hint = match key {
+                    key if OF_API.contains(&key) => "name a model over its API: `use = \"api\"`, or remove the key",
+                    _ if is_command => "write it into `agent.command`",
+                    "model" => "name who is to use it: `use = \"claude\"` or `use = \"api\"`, or remove the key",
+                    _ => "name a coding agent: `use = \"claude\"`, or remove the key",
                 };
-                problems.add(section.key_span(key), format!("`agent.{key}` is only for coding agents"), hint);
+                problems.add(section.key_span(key), format!("`agent.{key}` is only for {}", whose(key)), hint);
             }
             [one, other, ..] => {
                 let what = format!("`agent.{key}` would be for `{}` and for `{}`", one.name, other.name);
@@ -188,20 +199,15 @@ fn kind(
 }
 
 fn is_kind(name: &str) -> bool {
-    ["tuner", "command"].contains(&name) || LATER_AGENTS.contains(&name) || Preset::from_name(name).is_some()
+    ["tuner", "command", "api"].contains(&name) || Preset::from_name(name).is_some()
 }
 
 /// A kind of agent that works.
 fn known(problems: &mut Collector<'_>, section: &Section<'_>, name: &str, place: Range<usize>) -> Option<String> {
-    if LATER_AGENTS.contains(&name) {
-        let hint = "meanwhile `use = \"command\"` with `command = \"…\"` starts any program";
-        problems.add(place, format!("agent `{name}` is not yet supported"), hint);
-        return None;
-    }
     if is_kind(name) {
         return Some(name.to_owned());
     }
-    let known = Preset::ALL.into_iter().map(Preset::name).chain(["tuner", "command"]);
+    let known = Preset::ALL.into_iter().map(Preset::name).chain(["tuner", "command", "api"]);
     let has_table = section.get(name).is_some_and(|item| item.get_ref().is_table());
     let hint = match nearest(name, known) {
         _ if has_table => format!("say in [agent.{}] which agent it is: `use = \"claude\"`", name.escape_debug()),
@@ -214,14 +220,32 @@ fn known(problems: &mut Collector<'_>, section: &Section<'_>, name: &str, place:
 
 /// Refuses what an agent's own table says and its kind does not have.
 fn refuse_keys_of_others(problems: &mut Collector<'_>, own: &Section<'_>, kind: &str) {
-    let is_coding = Preset::from_name(kind).is_some();
-    for key in OF_CODING_AGENTS.into_iter().filter(|key| !is_coding && own.get(key).is_some()) {
+    let keys = OF_CODING_AGENTS.into_iter().chain(["model"]).chain(OF_API);
+    for key in keys.filter(|key| !uses(kind, key) && own.get(key).is_some()) {
         let hint = if kind == "command" { "write it into its `command`" } else { "remove the key" };
-        problems.add(own.key_span(key), format!("`{}` is only for coding agents", own.path(key)), hint);
+        problems.add(own.key_span(key), format!("`{}` is only for {}", own.path(key), whose(key)), hint);
     }
     if kind != "command" && own.get("command").is_some() {
         let what = format!("`{}` is only for `use = \"command\"`", own.path("command"));
         problems.add(own.key_span("command"), what, "remove the command");
+    }
+}
+
+/// Whether a kind of agent has a key.
+fn uses(kind: &str, key: &str) -> bool {
+    let is_coding = Preset::from_name(kind).is_some();
+    match key {
+        "model" => is_coding || kind == "api",
+        key if OF_API.contains(&key) => kind == "api",
+        _ => is_coding,
+    }
+}
+
+fn whose(key: &str) -> &'static str {
+    match key {
+        "model" => "coding agents and for `use = \"api\"`",
+        key if OF_API.contains(&key) => "`use = \"api\"`",
+        _ => "coding agents",
     }
 }
 

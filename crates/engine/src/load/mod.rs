@@ -1,6 +1,7 @@
 //! Reads `overnight.toml`, and says everything that is wrong with it at once, each thing in its place.
 
 mod agent;
+mod api;
 mod document;
 mod duration;
 mod environment;
@@ -34,7 +35,7 @@ use document::Section;
 use problem::Collector;
 
 pub use duration::span;
-pub use environment::{allowed_environment, home, named_environment};
+pub use environment::{allowed_environment, home, named_environment, wants_colour, whole_environment};
 pub(crate) use glob::{is_pattern, matches};
 pub(crate) use inputs::is_secret_name;
 pub use problem::{Problem, Problems, render};

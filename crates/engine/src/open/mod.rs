@@ -268,8 +268,11 @@ fn dirty_locked(user: &UserRepo, site: &Site, spec: &Spec) -> Result<Vec<Dirty>,
     Ok(files)
 }
 
-/// The triplet is compared by what it says, the program is never locked, and an agent's own program is taken as it is
-/// now, unless the evaluation uses it too. What is held out is no part of the evaluation.
+/// What coding agents are told of a repository: no part of an evaluation that does not name it.
+const AGENT_DOCS: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
+/// The triplet is compared by what it says, the program is never locked, and an agent's own program and what coding agents
+/// are told are taken as they are now, unless the evaluation uses them too. What is held out is no part of the evaluation.
 pub(crate) fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> Vec<PathBuf> {
     let folder = user.prefix(&site.dir);
     let mut paths = vec![folder.join(site.triplet_name()), folder.join(&spec.program)];
@@ -282,7 +285,9 @@ pub(crate) fn unlocked(user: &UserRepo, site: &Site, spec: &Spec) -> Vec<PathBuf
         Check::Number { .. } => None,
     }));
     let programs = agent_programs(spec, &site.dir, user.workdir(), load::home().as_deref());
-    let own = programs.into_iter().filter(|path| {
+    let docs =
+        [Path::new(""), &folder].into_iter().flat_map(|at| AGENT_DOCS.map(|name| user.workdir().join(at).join(name)));
+    let own = programs.into_iter().chain(docs).filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         commands.iter().all(|command| !command.contains(&name))
     });

@@ -195,6 +195,7 @@ impl Ground<'_> {
             edits: Vec::new(),
             took: Millis(0),
             output: None,
+            used: None,
         };
         Ok((proposed, plan.files.into_iter().map(|(_, bytes)| bytes).collect()))
     }

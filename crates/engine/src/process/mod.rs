@@ -45,7 +45,7 @@ mod wire;
 
 pub use again::{Ended, run_to_end};
 pub use child::{Child, Finished, Killer};
-pub use detach::{leave_terminal, start_detached};
+pub use detach::{leave_terminal, start_beside, start_detached};
 pub use enclose::INNER_USER;
 pub use job::{Containment, Ending, HeldBy, Holder, Job, Report, Stdin, Stream};
 pub use keeper::{Ender, Keeper, KeeperError};

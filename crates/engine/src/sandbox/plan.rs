@@ -74,7 +74,7 @@ pub fn agent_programs(spec: &Spec, triplet_dir: &Path, checkout: &Path, home: Op
 
 fn programs_of(kind: &AgentKind, spec: &Spec, triplet_dir: &Path, checkout: &Path, home: &Path) -> Vec<PathBuf> {
     let command = match kind {
-        AgentKind::Tuner => return Vec::new(),
+        AgentKind::Tuner | AgentKind::Api(_) => return Vec::new(),
         AgentKind::Coding(coding) => {
             let found = preset::find(coding.preset, &crate::load::allowed_environment());
             let mut folders = found.map(|found| preset::folders(&found.program)).unwrap_or_default();

@@ -58,10 +58,10 @@ pub(crate) fn propose(
         Answer::Proposal { contents: edited, output, .. } if edited == *contents => {
             (Dry::Failed(AttemptFailure::NoChange), text(output))
         }
-        Answer::Proposal { contents, description, took, output } => {
+        Answer::Proposal { contents, description, took, output, .. } => {
             (Dry::Proposal { contents, description, took }, text(output))
         }
-        Answer::Failed { failure, output } => (Dry::Failed(failure), text(output)),
+        Answer::Failed { failure, output, .. } => (Dry::Failed(failure), text(output)),
     })
 }
 

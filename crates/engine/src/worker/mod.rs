@@ -148,9 +148,12 @@ pub enum Message {
 struct Stops {
     agents: bool,
     everything: bool,
-    running: HashMap<u64, (Kind, Killer)>,
+    running: HashMap<u64, (Kind, End)>,
     next: u64,
 }
+
+/// Ends something that runs; called by whoever stops it, so it must not wait for anything.
+type End = Box<dyn Fn() + Send>;
 
 /// Whether a child is an agent's or part of an evaluation.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -309,16 +312,16 @@ impl Machine for Local {
                 self.beside(Role::Agent, experiment, move |desk, room| {
                     let outcome = agent::ask(&member, &mut desk.place, room, brief, &contents);
                     settle(outcome, |outcome| match outcome {
-                        Ok(agent::Answer::Proposal { contents, description, took, output }) => {
+                        Ok(agent::Answer::Proposal { contents, description, took, output, used }) => {
                             let edits = Vec::new();
-                            Arrival::Proposal { experiment, contents, description, edits, took, output }
+                            Arrival::Proposal { experiment, contents, description, edits, took, output, used }
                         }
-                        Ok(agent::Answer::Failed { failure, output }) => {
-                            Arrival::AttemptFailed { experiment, failure, output }
+                        Ok(agent::Answer::Failed { failure, output, used }) => {
+                            Arrival::AttemptFailed { experiment, failure, output, used }
                         }
                         Err(Loss::Fault { what }) => {
                             let failure = AttemptFailure::error(what);
-                            Arrival::AttemptFailed { experiment, failure, output: None }
+                            Arrival::AttemptFailed { experiment, failure, output: None, used: None }
                         }
                         Err(Loss::Interrupted | Loss::Suspended) => Arrival::AttemptLost { experiment },
                     })
@@ -417,23 +420,32 @@ impl StopHandle {
         let mut stops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stops.agents = true;
         stops.everything |= hurry;
-        for (kind, killer) in stops.running.values() {
+        for (kind, end) in stops.running.values() {
             if hurry || *kind == Kind::Agent {
-                killer.kill();
+                end();
             }
         }
     }
 
     /// Registers a child; it is killed at once when the stop came first. The guard takes it off the list again.
     pub(crate) fn register(&self, kind: Kind, killer: Killer) -> Registered {
+        self.on_stop(kind, move || killer.kill())
+    }
+
+    /// The same for whatever is no child.
+    pub(crate) fn on_stop(&self, kind: Kind, end: impl Fn() + Send + 'static) -> Registered {
         let mut stops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if stops.everything || (stops.agents && kind == Kind::Agent) {
-            killer.kill();
+            end();
         }
         let id = stops.next;
         stops.next += 1;
-        stops.running.insert(id, (kind, killer));
+        stops.running.insert(id, (kind, Box::new(end)));
         Registered { stops: self.0.clone(), id }
+    }
+
+    pub(crate) fn agents_are_stopped(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).agents
     }
 }
 

@@ -102,6 +102,7 @@ fn proposed(n: u64, contents: &Contents) -> Proposed {
         edits: Vec::new(),
         took: Millis(0),
         output: None,
+        used: None,
     }
 }
 

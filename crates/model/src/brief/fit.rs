@@ -36,6 +36,19 @@ pub(super) struct Plan {
 }
 
 pub(super) fn fitted(brief: &Brief) -> String {
+    made(brief).1
+}
+
+/// The same, by how often its parts change.
+pub(super) fn parts(brief: &Brief) -> [String; 3] {
+    text::parts(brief, &made(brief).0)
+}
+
+pub(super) fn shows_all_of_surface(brief: &Brief) -> bool {
+    made(brief).0.surface.is_none() && brief.files.iter().all(|file| file.cut_from_bytes.is_none())
+}
+
+fn made(brief: &Brief) -> (Plan, String) {
     let most = Brief::bytes(brief.brief_tokens);
     let mut plan = Plan::default();
     let mut made = text::render(brief, &plan);
@@ -56,7 +69,7 @@ pub(super) fn fitted(brief: &Brief) -> String {
         }
         made = text::render(brief, &plan);
     }
-    made
+    (plan, made)
 }
 
 impl Plan {

@@ -143,6 +143,16 @@ impl Brief {
         fit::fitted(self)
     }
 
+    /// The same in three parts, for providers that are told what to keep: what hardly ever changes, the surface, the rest.
+    pub fn text_parts(&self) -> [String; 3] {
+        fit::parts(self)
+    }
+
+    /// Whether the text shows all of the surface.
+    pub fn shows_all_of_surface(&self) -> bool {
+        fit::shows_all_of_surface(self)
+    }
+
     /// Puts in the files that may be read besides.
     pub fn set_context(&mut self, files: Vec<ContextFile>) {
         let shown = files.into_iter().map(|file| ContextFile { path: untrusted::visible(&file.path), ..file });

@@ -14,13 +14,12 @@ const REASON_LIMIT: usize = 400;
 const MOST_LITERALS: usize = 20;
 
 pub(super) fn render(brief: &Brief, plan: &Plan) -> String {
-    let mut made = String::new();
-    for section in [
-        task(brief),
-        rules(brief),
-        program(brief, plan),
-        context(brief),
-        surface(brief, plan),
+    parts(brief, plan).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// By how often they change: hardly ever, with each keep, with each question.
+pub(super) fn parts(brief: &Brief, plan: &Plan) -> [String; 3] {
+    let of_question = [
         standing(brief),
         kept(brief, plan),
         failures(brief, plan),
@@ -32,13 +31,15 @@ pub(super) fn render(brief: &Brief, plan: &Plan) -> String {
         said(brief),
         left_out(brief, plan),
         repair(brief),
-    ] {
-        if !section.is_empty() {
-            made += if made.is_empty() { "" } else { "\n" };
-            made += &section;
-        }
-    }
-    made
+    ];
+    let joined = |sections: &[String]| {
+        sections.iter().filter(|section| !section.is_empty()).cloned().collect::<Vec<_>>().join("\n")
+    };
+    [
+        joined(&[task(brief), rules(brief), program(brief, plan), context(brief)]),
+        surface(brief, plan),
+        joined(&of_question),
+    ]
 }
 
 fn task(brief: &Brief) -> String {

@@ -27,6 +27,8 @@ pub enum Trouble {
     Refusal,
     /// A complete answer with nothing in it.
     Empty,
+    /// An answer, but none that an edit could be made of.
+    Malformed,
     /// Still at it when its time was up.
     Hung,
     /// It ended itself, without a word that is known here.
@@ -58,10 +60,50 @@ impl Trouble {
             Trouble::ContextOverflow => "context overflow",
             Trouble::Refusal => "refusal",
             Trouble::Empty => "empty answer",
+            Trouble::Malformed => "malformed answer",
             Trouble::Hung => "out of time",
             Trouble::Crashed => "crash",
             Trouble::Other => "failure",
         }
+    }
+}
+
+/// What a model was asked for one proposal, as its provider counts it. What it does not say is not known.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ModelUse {
+    /// Who answered, by the provider's name for it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// How often it was asked.
+    pub calls: u32,
+    /// Tokens that it read, those out of a cache among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<u64>,
+    /// Tokens that it wrote, those of its reasoning among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
+}
+
+impl ModelUse {
+    /// Takes in what another call cost.
+    pub fn add(&mut self, other: &ModelUse) {
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+        };
+        let ModelUse { model, calls, input, output, cached, reasoning } = other;
+        if !model.is_empty() {
+            self.model.clone_from(model);
+        }
+        self.calls = self.calls.saturating_add(*calls);
+        self.input = sum(self.input, *input);
+        self.output = sum(self.output, *output);
+        self.cached = sum(self.cached, *cached);
+        self.reasoning = sum(self.reasoning, *reasoning);
     }
 }
 

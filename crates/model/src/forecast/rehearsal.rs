@@ -180,6 +180,7 @@ impl Rehearsal {
             edits: Vec::new(),
             took: Millis(0),
             output: None,
+            used: None,
         }
     }
 }

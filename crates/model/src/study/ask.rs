@@ -9,7 +9,7 @@ impl Study {
     /// A question to the agent, for a slot that is free or for the next one that will be.
     pub(super) fn next_question(&self, slot_is_free: bool, now: Timestamp) -> Option<Step> {
         let run = self.state.run.as_ref()?;
-        if run.facts.scope == Scope::One || !self.state.calibrated() {
+        if !self.is_loop() || !self.state.calibrated() {
             return None;
         }
         let unasked = self.candidates().find(|open| open.is_unasked());

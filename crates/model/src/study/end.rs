@@ -71,7 +71,7 @@ impl Study {
             return Some(reason);
         }
         let (night, total) = (self.spec.limits.night, self.spec.limits.total);
-        if run.facts.scope == Scope::One {
+        if !self.is_loop() {
             None
         } else if night.wall.is_some_and(|wall| now.since(run.started_at) >= wall) {
             Some(StopReason::NightWall)
@@ -88,14 +88,14 @@ impl Study {
         let doubt = run.broken_in_a_row.len() >= BROKEN_IN_A_ROW || (self.state.champion_failed && run.check.is_none());
         // A trial that we ourselves lose every time must not hold up the night.
         let can_tell = self.state.champion().is_some_and(|champion| !is_hopeless(champion));
-        let goes_on = run.facts.scope != Scope::One && self.left() != Some(0);
+        let goes_on = self.is_loop() && self.left() != Some(0);
         doubt && can_tell && goes_on
     }
 
     /// Why nobody is to be asked any more, if so. What is open goes on.
     pub(super) fn enough(&self, now: Timestamp) -> Option<StopReason> {
         let run = self.state.run.as_ref()?;
-        if run.facts.scope == Scope::One {
+        if !self.is_loop() {
             return None;
         }
         if let Some(what) = &run.exhausted {
@@ -159,6 +159,8 @@ impl Study {
                 let judged = self.state.next_experiment > run.first_experiment && self.in_scope().next().is_none();
                 judged.then_some(StopReason::Done)?
             }
+            // The loop looks whether another letter waits before it believes this.
+            Scope::Letters => self.candidates().next().is_none().then_some(StopReason::Done)?,
             Scope::Loop { experiments } if reached(experiments, run.counted) => StopReason::Done,
             Scope::Loop { .. } if reached(self.spec.limits.night.experiments, run.counted) => {
                 StopReason::NightExperiments

@@ -83,6 +83,9 @@ pub struct Summary {
     /// How long a trial takes, on average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial_time: Option<Millis>,
+    /// Nothing new begins until it is resumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
     /// Which judge it was that believes this: verdicts are facts, what is believed of noise and gain is a judge's own.
     #[serde(default)]
     pub judge: u32,
@@ -243,6 +246,7 @@ impl State {
             is_measured: self.is_champion_measured(),
             spent: self.spent(),
             trial_time: self.mean_trial_time(),
+            paused: self.is_paused(),
             judge: crate::judge::EDITION,
         })
     }

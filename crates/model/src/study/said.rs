@@ -15,11 +15,6 @@ impl State {
         self.next_word.max(1)
     }
 
-    /// Whether a letter was taken up before.
-    pub fn has_read(&self, letter: &str) -> bool {
-        self.letters.contains(letter)
-    }
-
     pub(super) fn take_back(&mut self, word: u64, letter: &str) {
         self.said.remove(&word);
         self.letters.insert(letter.to_owned());

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::experiment::{Experiment, Trial};
 use super::guards::{GuardRun, GuardTally, Guarding};
 use super::judging::Judging;
+use super::letters::is_by_hand;
 use super::row::{Running, SegmentRow};
 use super::smoke::Smoking;
 use super::tuning::Tuning;
@@ -71,6 +72,9 @@ pub struct State {
     pub(super) next_word: u64,
     /// The letters that brought words; a person writes few.
     pub(super) letters: BTreeSet<String>,
+    /// What came by letter and has no verdict yet.
+    pub(super) delivered: BTreeSet<ExperimentId>,
+    pub(super) paused: bool,
     pub(super) last_at: Timestamp,
     /// Champions that were carried over, of every segment: they were counted when they were first kept.
     pub(super) carried_over: BTreeSet<ExperimentId>,
@@ -154,14 +158,17 @@ impl State {
             }
             What::AttemptLost { experiment } => self.with_open(*experiment, |open| open.asked = false),
             What::AttemptFailed { experiment, failure, .. } => {
-                self.answered(Some(failure), at);
+                // What nobody was asked for says nothing about a provider.
+                if !self.delivered.contains(experiment) {
+                    self.answered(Some(failure), at);
+                }
                 self.with_open(*experiment, |open| {
                     open.asked = false;
                     open.failure = Some(failure.clone());
                 });
             }
             What::Proposed(proposed) => {
-                // What nobody was asked for says nothing about a provider.
+                // Nor does this.
                 if self.open.get(&proposed.experiment).is_some_and(|open| open.asked) {
                     self.answered(None, at);
                 }
@@ -276,6 +283,10 @@ impl State {
             // Words may be said between runs, whose time is not to be made longer by them.
             What::Said(said) => return self.hear(said, at),
             What::TakenBack { word, letter } => return self.take_back(*word, letter),
+            What::Delivered { becomes, letter } => self.deliver(*becomes, letter),
+            What::Returned { letter, .. } => self.read_letter(letter),
+            What::Paused { letter } => return self.pause(true, letter),
+            What::Resumed { letter } => return self.pause(false, letter),
             What::Unknown => {}
         }
         self.last_at = self.last_at.max(at);
@@ -284,8 +295,7 @@ impl State {
     /// Whether a model had a part in what would run: it wrote something that was kept, or that is still open. Text
     /// stays a model's when others edit it further.
     pub fn is_model_written(&self) -> bool {
-        let by_hand = ["", "person", crate::spec::AgentKind::Tuner.name()];
-        self.standing.values().chain(self.open.values()).any(|found| !by_hand.contains(&found.agent.as_str()))
+        self.standing.values().chain(self.open.values()).any(|found| !is_by_hand(&found.agent))
     }
 
     /// The weakest tier behind the numbers that are shown: the champion's and the baseline's.
@@ -542,6 +552,7 @@ impl State {
     fn judge(&mut self, judged: &Judged, at: Timestamp) {
         let Judged { experiment: id, verdict, reason, metric, estimate, .. } = judged;
         let Some(mut experiment) = self.open.remove(id) else { return };
+        let is_delivered = self.delivered.remove(id);
         self.tuning.end(*id, self.came(&experiment, *verdict));
         self.let_go(&experiment, *verdict);
         experiment.verdict = Some((*verdict, reason.clone()));
@@ -554,8 +565,10 @@ impl State {
         if self.carried() != Some(*id) {
             self.count(*verdict, reason, at);
         }
-        // That a provider is down is no fault of an agent, and no reason to end a night: it is waited for.
-        if experiment.failure.as_ref().and_then(AttemptFailure::trouble).is_some_and(|trouble| trouble.is_providers())
+        // That a provider is down is no fault of an agent, and no reason to end a night: it is waited for. Nor is it one
+        // that somebody outside sends what cannot be tried.
+        let trouble = experiment.failure.as_ref().and_then(AttemptFailure::trouble);
+        if (is_delivered && verdict.is_failed_attempt() || trouble.is_some_and(|trouble| trouble.is_providers()))
             && let Some(run) = &mut self.run
         {
             run.failed_in_a_row = run.failed_in_a_row.saturating_sub(1);

@@ -105,6 +105,9 @@ impl Study {
         if let Some(reason) = self.over(now) {
             return self.idle().then_some(Step::Stop(reason));
         }
+        if self.state.is_paused() {
+            return None;
+        }
         // What is open is judged before a run ends for want of a gain or of an idea. At its goal nothing new begins.
         let enough = self.enough(now);
         let begins = !matches!(enough, Some(StopReason::Target { .. }));
@@ -253,8 +256,12 @@ impl Study {
     /// The experiments this run works on: for one proposal of a person, that one and what it is compared with.
     pub(super) fn in_scope(&self) -> impl Iterator<Item = &super::Experiment> {
         let run = self.state.run.as_ref();
-        let only = run.filter(|run| run.facts.scope == Scope::One).map(|run| run.first_experiment);
-        let mine = move |id: ExperimentId| self.calibrates(id) || only.is_none_or(|first| id.0 >= first);
+        let mine = move |id: ExperimentId| match run.map(|run| (run.facts.scope, run.first_experiment)) {
+            Some((Scope::One, first)) => self.calibrates(id) || id.0 >= first,
+            // Also what a run before this one had to leave.
+            Some((Scope::Letters, _)) => self.calibrates(id) || self.state.delivered.contains(&id),
+            Some((Scope::Loop { .. }, _)) | None => true,
+        };
         self.state.open.values().filter(move |open| mine(open.id))
     }
 

@@ -102,7 +102,7 @@ impl Study {
     }
 
     /// A person who waits for one verdict gets it; the judge asks for the champion where it needs it.
-    fn is_loop(&self) -> bool {
+    pub(super) fn is_loop(&self) -> bool {
         self.state.run.as_ref().is_some_and(|run| matches!(run.facts.scope, Scope::Loop { .. }))
     }
 

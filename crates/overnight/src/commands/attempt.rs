@@ -2,31 +2,56 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use diffy::patch_set::{ParseOptions, PatchSet};
+use overnight_engine::clock;
+use overnight_engine::deliver::{self, Came};
 use overnight_engine::dispatch::Offer;
 use overnight_engine::ledger::Reader;
-use overnight_engine::load::locate;
+use overnight_engine::load::{Site, locate};
+use overnight_engine::lock::{Holder, LockError};
 use overnight_engine::open::{How, OnDirty, Opened};
 use overnight_engine::plans;
+use overnight_engine::workspace::UserRepo;
 use overnight_model::event::{Scope, StopReason};
 use overnight_model::proposal::{Contents, SurfaceBlob};
 use overnight_model::study::Row;
 use overnight_model::{ExperimentId, What};
 
+use super::champion::{Base, patched};
 use super::run::refuse_weak_tier;
 use super::session::{Ended, Session, exit_of};
+use super::{letters, standing};
 use crate::args::{Place, Try};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
 use crate::views::{json, term};
 
+/// How soon to look what became of a proposal that somebody else runs.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
 pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
     let site = locate(&place.dir, place.study.as_deref())?;
+    if let Some(holder) = standing::holder(&site) {
+        if !args.wait {
+            let error = CliError::from(LockError::Held { holder });
+            return Err(error.hint("wait for it, or hand this over to it with --wait"));
+        }
+        if let Some(row) = with_the_run(&site, args, &holder)? {
+            report(args, &site, &row);
+            return Ok(Exit::Done);
+        }
+    }
     let state = site.state();
     let study = site.study.clone();
     let session =
         Session::open(site, "overnight try", How { on_dirty: OnDirty::Note, rebase: false }, args.sandbox, !args.json)?;
+    if session.opened.study.state().is_paused() {
+        let message = "the study is paused: nothing new begins";
+        return Err(
+            CliError::new(Exit::Refused, message).hint(format!("overnight resume{}", super::study_flag(&session.site)))
+        );
+    }
     // A person's own idea runs anywhere. A champion that waits for its trial in a new segment is not theirs.
     let state_now = session.opened.study.state();
     if state_now.champion.is_some() && !state_now.calibrated() {
@@ -34,14 +59,13 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
     }
     let champion = champion_contents(&session.opened)?;
     let contents = match (&args.patch, &args.file) {
-        (Some(patch), _) => patched(patch, champion)?,
-        (_, Some(file)) => whole_file(file, champion)?,
+        (Some(_), _) | (_, Some(_)) => made(args, session.opened.user.workdir(), champion)?,
         _ => {
             session.say("taking the surface as it is in the working tree");
             if let Some(note) = beside_the_champion(&session.opened) {
                 session.say(&note);
             }
-            worktree(&session.opened, champion)?
+            made(args, session.opened.user.workdir(), champion)?
         }
     };
     session.say(term::tier_line(session.opened.found.tier));
@@ -61,6 +85,49 @@ pub(crate) fn attempt(place: &Place, args: &Try) -> Outcome<Exit> {
         (_, row) => summarise(&reason, row.as_ref(), &state, &flag),
     }
     Ok(exit_of(&reason))
+}
+
+/// Hands the proposal to whoever runs the study, and waits for its verdict; nothing where nobody does any more.
+fn with_the_run(site: &Site, args: &Try, holder: &Holder) -> Outcome<Option<Row>> {
+    let base = Base::champion(site)?;
+    let contents = made(args, UserRepo::discover(&site.dir)?.workdir(), base.contents.clone())?;
+    let delivery = letters::delivery("person", &args.message, base, contents);
+    let letter = deliver::leave(site, &delivery, clock::now())?;
+    if !args.json {
+        ui::say(&format!("process {} runs the study and measures it; Ctrl-C leaves it there", holder.pid));
+    }
+    loop {
+        match deliver::came(site, &letter)? {
+            Came::Returned(why) => return Err(CliError::new(Exit::Refused, format!("it was not taken: {why}"))),
+            Came::Became(id) => {
+                let row = letters::judged(site, id)?;
+                if row.is_some() {
+                    return Ok(row);
+                }
+                if standing::holder(site).is_none() {
+                    let message = format!("the run ended before experiment {id} had its verdict");
+                    return Err(CliError::new(Exit::Stopped, message).hint("`overnight run` goes on with it"));
+                }
+            }
+            // Whoever had the study let go of it, or has no use for letters: then it is ours to run.
+            Came::Waits | Came::Unknown if standing::holder(site).is_none() => {
+                if deliver::withdraw(site, &letter)? {
+                    return Ok(None);
+                }
+            }
+            Came::Waits | Came::Unknown => {}
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn report(args: &Try, site: &Site, row: &Row) {
+    if args.json {
+        ui::data(&json::line(&json::ExperimentJson::new(&site.study, row)));
+        return;
+    }
+    ui::say(&term::row_line(row));
+    ui::say(&format!("next       overnight show{} {}", super::study_flag(site), row.experiment));
 }
 
 fn summarise(reason: &StopReason, row: Option<&Row>, state: &Path, flag: &str) {
@@ -103,8 +170,16 @@ fn beside_the_champion(opened: &Opened) -> Option<String> {
     ))
 }
 
-fn worktree(opened: &Opened, champion: Contents) -> Outcome<Contents> {
-    let workdir = opened.user.workdir();
+/// What the champion's surface is to become.
+fn made(args: &Try, workdir: &Path, champion: Contents) -> Outcome<Contents> {
+    match (&args.patch, &args.file) {
+        (Some(patch), _) => patched(&read(patch)?, &patch.display().to_string(), champion),
+        (_, Some(file)) => whole_file(file, champion),
+        _ => worktree(workdir, champion),
+    }
+}
+
+fn worktree(workdir: &Path, champion: Contents) -> Outcome<Contents> {
     let read = |(path, _): (String, Vec<u8>)| {
         let bytes = read(&workdir.join(&path))?;
         Ok((path, bytes))
@@ -118,47 +193,6 @@ fn whole_file(file: &Path, champion: Contents) -> Outcome<Contents> {
         files => Err(CliError::usage(format!("--file is for a surface of one file; this one has {}", files.len()))
             .hint("use --from-worktree or --patch")),
     }
-}
-
-/// Applies a diff to the champion's surface; a diff of anything else is refused by name.
-fn patched(file: &Path, mut champion: Contents) -> Outcome<Contents> {
-    let text = read(file)?;
-    let bad = |error: &dyn std::error::Error| {
-        CliError::usage(format!("{} is not a diff that can be read", file.display())).cause(error)
-    };
-    let git = text.starts_with(b"diff --git") || text.windows(12).any(|window| window == b"\ndiff --git ");
-    let options = if git { ParseOptions::gitdiff() } else { ParseOptions::unidiff() };
-    let mut touched = 0;
-    for part in PatchSet::parse_bytes(&text, options) {
-        let part = part.map_err(|error| bad(&error))?;
-        let Some(patch) = part.patch().as_text() else {
-            return Err(CliError::usage(format!("{} holds a binary diff", file.display())));
-        };
-        let name = String::from_utf8_lossy(patch.modified().or(patch.original()).unwrap_or_default()).into_owned();
-        let (path, bytes) = find(&mut champion, &name).ok_or_else(|| {
-            let name = name.strip_prefix("b/").or(name.strip_prefix("a/")).unwrap_or(&name);
-            CliError::usage(format!("{} changes `{name}`, which is not part of the surface", file.display()))
-        })?;
-        let applied = diffy::apply_bytes(bytes, patch).map_err(|error| {
-            CliError::usage(format!("the diff does not apply to the champion's `{path}`"))
-                .cause(&error)
-                .hint("make it against the champion: `overnight show champion`, or use --from-worktree")
-        })?;
-        *bytes = applied;
-        touched += 1;
-    }
-    match touched {
-        0 => Err(CliError::usage(format!("{} holds no diff", file.display()))),
-        _ => Ok(champion),
-    }
-}
-
-/// The file of the surface that a diff means: by its whole path, with or without git's `a/` and `b/`.
-fn find<'a>(contents: &'a mut Contents, name: &str) -> Option<(String, &'a mut Vec<u8>)> {
-    let name = name.split('\t').next().unwrap_or(name);
-    let stripped = name.split_once('/').map(|(_, rest)| rest);
-    let (path, bytes) = contents.0.iter_mut().find(|(path, _)| path == name || Some(path.as_str()) == stripped)?;
-    Some((path.clone(), bytes))
 }
 
 fn read(path: &Path) -> Outcome<Vec<u8>> {

@@ -204,7 +204,6 @@ fn next(standing: &Standing) -> Next {
             Checked::Never | Checked::Before => ours(3, "check"),
         };
     };
-    let has_gain = summary.champion.as_ref().is_some_and(|champion| !champion.experiment.is_baseline());
     match &summary.stopped {
         None => ours(0, "run"),
         Some(_) if summary.suspects > 0 => ours(2, "review"),
@@ -224,6 +223,6 @@ fn next(standing: &Standing) -> Next {
             | StopReason::NoGain
             | StopReason::FailedAttempts { .. }
             | StopReason::NothingToTry { .. },
-        ) => ours(5, if has_gain { "show champion" } else { "log" }),
+        ) => ours(5, "report"),
     }
 }

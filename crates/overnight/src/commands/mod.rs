@@ -4,6 +4,7 @@ mod attacks;
 pub(crate) mod attempt;
 pub(crate) mod audit;
 pub(crate) mod bare;
+pub(crate) mod champion;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod demo;
@@ -13,9 +14,14 @@ pub(crate) mod help;
 pub(crate) mod import;
 pub(crate) mod init;
 mod interrupt;
+pub(crate) mod letters;
 pub(crate) mod log;
 pub(crate) mod manual;
+pub(crate) mod mcp;
+pub(crate) mod origin;
+pub(crate) mod pause;
 pub(crate) mod rebase;
+pub(crate) mod report;
 pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod say;
@@ -23,13 +29,13 @@ mod scratch;
 mod session;
 pub(crate) mod show;
 mod sink;
-mod standing;
+pub(crate) mod standing;
 pub(crate) mod status;
 mod trials;
 pub(crate) mod verify;
 
 use overnight_engine::ledger::Reader;
-use overnight_engine::load::{Site, locate};
+use overnight_engine::load::{Site, SiteError, locate};
 use overnight_model::event::{Imported, StopReason};
 use overnight_model::study::Summary;
 
@@ -44,16 +50,32 @@ fn look(place: &Place) -> Outcome<(Site, Option<Reader>)> {
     Ok((site, reader))
 }
 
+/// Every study of the repository.
+fn every_study(place: &Place) -> Outcome<Vec<Site>> {
+    if place.study.is_some() {
+        return Err(CliError::usage("--all means every study, --study one of them").hint("leave out one of the two"));
+    }
+    let names = match locate(&place.dir, None) {
+        Ok(site) => return Ok(vec![site]),
+        Err(SiteError::Several { names }) => names,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(names.iter().map(|name| locate(&place.dir, Some(name))).collect::<Result<_, _>>()?)
+}
+
 /// The ledger of a study that has to have been run.
 fn ledger(place: &Place) -> Outcome<(Site, Reader)> {
-    let (site, reader) = look(place)?;
-    match reader {
-        Some(reader) => Ok((site, reader)),
-        None => {
-            let message = format!("the study `{}` has not been run yet", site.study);
-            Err(CliError::usage(message).hint("begin with `overnight run`"))
-        }
-    }
+    let site = locate(&place.dir, place.study.as_deref())?;
+    let reader = ledger_of(&site)?;
+    Ok((site, reader))
+}
+
+pub(crate) fn ledger_of(site: &Site) -> Outcome<Reader> {
+    let not_yet = || {
+        let message = format!("the study `{}` has not been run yet", site.study);
+        CliError::usage(message).hint("begin with `overnight run`")
+    };
+    Reader::find(&site.state())?.ok_or_else(not_yet)
 }
 
 /// The histories that a study took in from other tools. Where a summary says that there are none, nothing is read.

@@ -47,6 +47,9 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
         spec.evaluate.budget,
     );
     session.say(&head);
+    if session.opened.study.state().is_paused() {
+        session.say("paused: nothing new begins; `overnight resume` goes on");
+    }
     session.say(term::tier_line(session.opened.found.tier));
     for line in term::separation(spec, session.opened.found.tier) {
         session.say(line);
@@ -87,21 +90,27 @@ pub(super) fn refuse_weak_tier(
     will_write: bool,
     command: &str,
 ) -> Outcome<()> {
-    let (spec, state, found) = (opened.study.spec(), opened.study.state(), &opened.found);
-    if !(will_write || state.is_model_written()) || found.tier >= spec.sandbox.min || accepted == Some(found.tier) {
+    let Some(why) = weak_tier(opened, accepted).filter(|_| will_write || opened.study.state().is_model_written())
+    else {
         return Ok(());
-    }
-    let (min, tier) = (spec.sandbox.min.name(), found.tier.name());
-    let mut error = CliError::new(
-        Exit::Refused,
-        format!("this machine gives the sandbox `{tier}`, and what a model wrote needs `{min}`"),
-    );
+    };
+    let found = &opened.found;
+    let tier = found.tier.name();
+    let mut error = CliError::new(Exit::Refused, why);
     error.causes.extend(found.reasons.iter().cloned());
     let what = match found.tier {
         Tier::None => "to run it with your own rights all the same",
         _ => "to run it on this tier all the same",
     };
     Err(error.hint(format!("{what}: overnight {command} --sandbox {tier}")))
+}
+
+/// Why nothing that a model wrote may run here, if so.
+pub(super) fn weak_tier(opened: &Opened, accepted: Option<Tier>) -> Option<String> {
+    let (min, tier) = (opened.study.spec().sandbox.min, opened.found.tier);
+    let is_enough = tier >= min || accepted == Some(tier);
+    let (min, tier) = (min.name(), tier.name());
+    (!is_enough).then(|| format!("this machine gives the sandbox `{tier}`, and what a model wrote needs `{min}`"))
 }
 
 /// The next sensible step.
@@ -121,7 +130,7 @@ fn next(reason: &StopReason, study: &str, flag: &str, begun: bool) -> String {
             "name a surface with numbers to tune, or an agent of your own: [agent] use = \"command\"".to_owned()
         }
         _ if !begun => format!("overnight run{flag}"),
-        _ => format!("git log overnight/{study} · overnight log{flag} · overnight show{flag} champion"),
+        _ => format!("overnight report{flag} · overnight show{flag} champion · git log overnight/{study}"),
     }
 }
 

@@ -4,7 +4,7 @@ use overnight_engine::clock;
 use overnight_engine::inbox::{Inbox, Letter};
 use overnight_engine::load::{Site, locate};
 use overnight_engine::lock::Holder;
-use overnight_engine::say::{self, Posted, SayError, Word};
+use overnight_engine::say::{self, Posted, Word};
 use serde_json::json;
 
 use super::standing::{Paper, Standing};
@@ -37,18 +37,18 @@ pub(crate) struct Say {
 pub(crate) fn say(place: &Place, args: &Say) -> Outcome<Exit> {
     let site = locate(&place.dir, place.study.as_deref())?;
     if args.list || (args.words.is_empty() && args.done.is_none()) {
-        return list(&say::words(&site).map_err(told)?, &site, args.json);
+        return list(&say::words(&site)?, &site, args.json);
     }
-    let text = args.done.is_none().then(|| text(args)).transpose()?;
-    let _turn = Inbox::of(&site.state()).turn().map_err(|error| told(error.into()))?;
-    let known = say::words(&site).map_err(told)?;
+    let text = args.done.is_none().then(|| text(&args.words.join(" "))).transpose()?;
+    let _turn = Inbox::of(&site.state()).turn()?;
+    let known = say::words(&site)?;
     let letter = match (args.done, text) {
         (Some(word), _) => take_back(word, &known, &site)?,
         (None, text) => words(text.unwrap_or_default(), &known)?,
     };
     let me = Holder { pid: std::process::id(), what: "overnight say".to_owned(), dir: site.dir.clone() };
-    let posted = say::post(&site, &me, &letter, clock::now()).map_err(told)?;
-    let after = say::words(&site).map_err(told)?;
+    let posted = say::post(&site, &me, &letter, clock::now())?;
+    let after = say::words(&site)?;
     // Whoever runs the study may have taken it up meanwhile, and somebody else may have said something: the latest is it.
     let spoken = match &letter {
         Letter::Say { text } => after.iter().rev().find(|word| word.said.text == *text),
@@ -75,8 +75,16 @@ fn nobody_reads(site: &Site) -> bool {
     matches!(standing.map(|standing| standing.paper), Ok(Paper::Sound(spec)) if !spec.agent.has_model())
 }
 
-fn text(args: &Say) -> Outcome<String> {
-    let text = args.words.join(" ");
+/// Says something in the name of `who`, and tells from when on it is told.
+pub(crate) fn speak(site: &Site, who: &str, said: &str) -> Outcome<String> {
+    let text = text(&format!("{who}: {said}"))?;
+    let _turn = Inbox::of(&site.state()).turn()?;
+    let letter = words(text, &say::words(site)?)?;
+    let me = Holder { pid: std::process::id(), what: "overnight mcp".to_owned(), dir: site.dir.clone() };
+    Ok(when(&say::post(site, &me, &letter, clock::now())?, false))
+}
+
+fn text(text: &str) -> Outcome<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = ui::one_line(&words.join(" "));
     if text.is_empty() {
@@ -147,13 +155,4 @@ fn as_json(site: &Site, word: &Word, is_taken_back: bool) -> String {
         "study": site.study, "word": word.said.word, "text": word.said.text, "said_at": json::rfc3339(word.at), "state": state,
     })
     .to_string()
-}
-
-fn told(error: SayError) -> CliError {
-    match error {
-        SayError::Inbox(error) => error.into(),
-        SayError::Lock(error) => error.into(),
-        SayError::Git(error) => error.into(),
-        SayError::Ledger(error) => error.into(),
-    }
 }

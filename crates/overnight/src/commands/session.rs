@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use overnight_engine::agent::api;
 use overnight_engine::dispatch::{Arrival, Dispatch, Fault, Offer};
+use overnight_engine::inbox::Inbox;
 use overnight_engine::load::{Site, allowed_environment};
 use overnight_engine::lock::Holder;
 use overnight_engine::open::{self, How, Opened};
@@ -15,7 +17,7 @@ use overnight_engine::workspace::{GitError, Names};
 use overnight_engine::{clock, process};
 use overnight_model::event::{Proposed, RunFacts, Scope, StopReason, What};
 use overnight_model::proposal::Contents;
-use overnight_model::spec::{AgentKind, Member, Tier};
+use overnight_model::spec::{AgentKind, Api, KeySource, Member, Tier};
 use overnight_model::study::Summary;
 use overnight_model::{Event, Millis, State, Verdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -35,6 +37,8 @@ pub(crate) struct Session {
     pub(crate) opened: Opened,
     keeper: Keeper,
     live: Live,
+    /// Why nothing that a model wrote may run here, where it may not.
+    no_models: Option<String>,
 }
 
 /// How a run ended.
@@ -64,7 +68,8 @@ impl Session {
         for note in &opened.notes {
             live.say(&format!("note: {}", crate::ui::printable(note)));
         }
-        Ok(Session { site, opened, keeper, live })
+        let no_models = super::run::weak_tier(&opened, tier);
+        Ok(Session { site, opened, keeper, live, no_models })
     }
 
     pub(crate) fn say(&self, text: &str) {
@@ -79,7 +84,7 @@ impl Session {
         offers: Vec<Offer>,
         remark: &mut dyn FnMut(&Event, &State) -> Option<String>,
     ) -> Outcome<Ended> {
-        let Session { site, opened, keeper, live } = self;
+        let Session { site, opened, keeper, live, no_models } = self;
         let Opened { study, ledger, user, store, lock, baseline, mut opening, contents, found, inputs, .. } = opened;
         let spec = study.spec().clone();
         let run = study.state().run.as_ref().map_or(1, |run| run.facts.run + 1);
@@ -123,7 +128,7 @@ impl Session {
         // Before anything is recorded or spent; a person's own proposal needs nobody.
         let agent = match scope {
             Scope::Loop { .. } => greet(&shop, &surface, &live)?,
-            Scope::One => String::new(),
+            Scope::One | Scope::Letters => String::new(),
         };
         live.say(&term::header_line(&shop.spec.metric.name));
         opening.push(What::RunStarted(RunFacts {
@@ -142,7 +147,14 @@ impl Session {
         }));
         let machine = Local::new(shop, store);
         watch_signals(machine.inbox(), live.clone(), kill)?;
+        if scope == Scope::Letters {
+            watch_stdin(machine.inbox());
+        }
+        let post = machine.inbox();
+        let letters = Inbox::of(&site.state());
+        let _watch = letters.watch(move || drop(post.send(Message::Arrival(Arrival::Letter))))?;
         let mut dispatch = Dispatch::new(study, ledger, machine)?;
+        dispatch.refuse_models(no_models);
         let screen = live.clone();
         let outcome = dispatch.run(opening, contents, offers, &mut |event, state| {
             show(&screen, event, state);
@@ -174,13 +186,20 @@ fn greet(shop: &Shop, surface: &Contents, live: &Live) -> Outcome<String> {
 }
 
 fn greet_one(shop: &Shop, member: &Member, surface: &Contents, live: &Live) -> Outcome<String> {
-    let AgentKind::Coding(coding) = &member.kind else { return Ok(String::new()) };
+    let coding = match &member.kind {
+        AgentKind::Coding(coding) => coding,
+        AgentKind::Api(api) => return find_key(shop, &member.name, api, live),
+        AgentKind::Tuner | AgentKind::Command(_) => return Ok(String::new()),
+    };
     let name = coding.preset.name();
     live.now(&format!("{name} is started for the first time"));
     match shop.greet(member, surface) {
         Ok(version) => {
             let agent = format!("{name} {}", version.unwrap_or_default());
             live.say(&crate::ui::printable(&format!("agent      {agent}")));
+            if let Some(what) = super::check::missed_keys(coding.preset) {
+                live.say(&format!("note       {what}"));
+            }
             Ok(agent)
         }
         Err(what) => {
@@ -191,6 +210,19 @@ fn greet_one(shop: &Shop, member: &Member, surface: &Contents, live: &Live) -> O
             )))
         }
     }
+}
+
+/// A model with its provider, once its key was found.
+fn find_key(shop: &Shop, name: &str, api: &Api, live: &Live) -> Outcome<String> {
+    if let KeySource::Command(command) = &api.key {
+        live.now(&crate::ui::printable(&format!("the key comes from `{command}`")));
+    }
+    api::find_key(&api.key, &shop.keeper, &shop.triplet_dir, |_| {}).map_err(|what| {
+        let hint = "say where the key is: `key_env` or `key_command` in [agent]; then: overnight check --agent NAME";
+        CliError::usage(what).hint(hint)
+    })?;
+    live.say(&crate::ui::printable(&format!("agent      {name} {}", api.described())));
+    Ok(format!("{name} {} {}", api.provider.name(), api.model))
 }
 
 /// The exit code of a run that ended by itself.
@@ -235,6 +267,9 @@ fn show(live: &Live, event: &Event, state: &State) {
                 live.say(&term::row_line(&row));
             }
         }
+        What::Paused { .. } => live.say("paused: nothing new begins; `overnight resume` goes on"),
+        What::Resumed { .. } => live.say("resumed"),
+        What::Returned { why, .. } => live.say(&crate::ui::printable(&format!("a proposal was returned: {why}"))),
         What::Restacked(Proposed { experiment, parent, .. }) => {
             live.now(&format!("experiment {experiment}: put on the new champion {}", parent.short()));
         }
@@ -254,6 +289,18 @@ fn show(live: &Live, event: &Event, state: &State) {
         }
         _ => {}
     }
+}
+
+/// Whoever started a run for letters holds its standard input: when that closes, nobody waits for a verdict any more.
+/// What is open goes on with the next run.
+fn watch_stdin(inbox: Sender<Message>) {
+    std::thread::spawn(move || {
+        // Nothing is ever written to it.
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let _ = inbox.send(Message::Arrival(Arrival::StopRequested { hurry: true }));
+        std::thread::sleep(HURRY);
+        std::process::exit(Exit::Interrupted as i32);
+    });
 }
 
 /// The first signal stops gently, the second at once; a terminal that closes stops nothing.

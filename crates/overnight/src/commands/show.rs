@@ -2,8 +2,9 @@
 
 use overnight_engine::holdout::openings;
 use overnight_engine::ledger::{Reader, StoredEvent};
+use overnight_engine::load::Site;
 use overnight_engine::worker::HINT_MARK;
-use overnight_model::event::{Proposed, Purpose};
+use overnight_model::event::{ModelUse, Proposed, Purpose};
 use overnight_model::measure::{Output, Usage};
 use overnight_model::study::Row;
 use overnight_model::units::short_number;
@@ -14,20 +15,16 @@ use serde_json::json;
 mod guards;
 mod judged;
 mod literals;
-mod origin;
 mod repairs;
+mod sheet;
 mod smokes;
 
 use self::judged::Case;
+use self::sheet::{Fact, Sheet};
 use crate::args::{Place, Show};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, printable};
 use crate::views::{json, night, term};
-
-/// How much of an output is shown unasked.
-const TAIL_LINES: usize = 20;
-/// How much of one line: two or three rows of a terminal.
-const LINE_LIMIT: usize = 240;
 
 pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     let (site, reader) = super::ledger(place)?;
@@ -35,50 +32,66 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         return literals::show(site, &reader, args.json);
     }
     let id = which(&reader, &args.what)?;
-    let row = reader
-        .row(id)?
-        .ok_or_else(|| CliError::usage(format!("there is no experiment {id}")).hint("`overnight log` lists them"))?;
+    let row = row_of(&reader, id)?;
     let events = reader.events_of(id)?;
-    let diff = origin::diff(&reader, &events)?;
+    let diff = super::origin::diff(&reader, &events)?;
     let mut summary = reader.summary()?;
     summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
     let case = Case::of(&reader, &row, &events, summary.as_ref())?;
     if args.json {
-        ui::data(&as_json(&site.study, &row, &events, &case, &diff));
+        ui::data(&as_json(&site.study, &row, &events, &case, &diff).to_string());
         return Ok(Exit::Done);
     }
     if args.output {
-        for (title, output) in outputs(&events) {
+        for (title, text) in printed(&reader, id)? {
             ui::data(&format!("== {title}"));
-            ui::data(&text_of(&reader, output)?);
+            ui::data(&text);
         }
         return Ok(Exit::Done);
     }
     let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
-    let mut lines = head(&row, metric);
-    lines.extend(case.lines());
-    lines.extend(repairs::lines(&events));
-    lines.extend(smokes::lines(&events));
-    lines.extend(trial_lines(&events));
-    lines.extend(case.trial_lines());
-    lines.extend(guards::lines(&events));
-    if !diff.is_empty() {
-        lines.push(String::new());
-        lines.push(printable(&diff).trim_end().to_owned());
-    }
+    let mut facts = head(&row, metric);
+    facts.extend(model_line(&events));
+    facts.extend(case.facts());
+    facts.extend(repairs::facts(&events));
+    let mut trials = smokes::lines(&events);
+    trials.extend(trial_lines(&events));
+    trials.extend(case.trial_lines());
+    trials.extend(guards::lines(&events));
     // What the champion printed is not about this experiment.
     let mut own = outputs(&events).into_iter().filter(|(title, _)| !title.ends_with(guards::ON_CHAMPION));
-    if let Some((title, output)) = own.next_back() {
-        lines.push(String::new());
-        lines.push(format!("end of the output of {title} ({} bytes in all):", output.bytes));
-        lines.extend(tail(&text_of(&reader, output)?));
+    let output = match own.next_back() {
+        Some((title, output)) => Some((title, output.bytes, text_of(&reader, output)?)),
+        None => None,
+    };
+    let trust = summary.as_ref().map(|summary| night::trust_of(summary, openings(&site)));
+    let sheet = Sheet { title: title(&row), facts, trials, diff, output, trust };
+    match args.html.as_deref() {
+        Some(path) => super::report::written(path, sheet.html(&site.study).as_bytes())?,
+        None => drop(ui::data(&sheet.lines().join("\n"))),
     }
-    if let Some(summary) = &summary {
-        lines.push(String::new());
-        lines.push(night::trust_of(summary, openings(&site)));
-    }
-    ui::data(&lines.join("\n"));
     Ok(Exit::Done)
+}
+
+/// The object of `show --json`.
+pub(crate) fn object(site: &Site, reader: &Reader, id: ExperimentId) -> Outcome<serde_json::Value> {
+    let (row, events) = (row_of(reader, id)?, reader.events_of(id)?);
+    let mut summary = reader.summary()?;
+    summary.iter_mut().for_each(|summary| super::standing::add_probe(site, summary));
+    let case = Case::of(reader, &row, &events, summary.as_ref())?;
+    Ok(as_json(&site.study, &row, &events, &case, &super::origin::diff(reader, &events)?))
+}
+
+/// Everything that was kept of what an experiment printed, with what printed it.
+pub(crate) fn printed(reader: &Reader, id: ExperimentId) -> Outcome<Vec<(String, String)>> {
+    row_of(reader, id)?;
+    let events = reader.events_of(id)?;
+    outputs(&events).into_iter().map(|(title, output)| Ok((title, text_of(reader, output)?))).collect()
+}
+
+pub(crate) fn row_of(reader: &Reader, id: ExperimentId) -> Outcome<Row> {
+    let none = || CliError::usage(format!("there is no experiment {id}")).hint("`overnight log` lists them");
+    reader.row(id)?.ok_or_else(none)
 }
 
 /// What the engine added to the last output of the baseline: why it may have failed.
@@ -90,7 +103,7 @@ pub(crate) fn baseline_hint(state: &std::path::Path) -> Option<String> {
     text.lines().last()?.strip_prefix(HINT_MARK).map(ToOwned::to_owned)
 }
 
-fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {
+pub(crate) fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {
     match what {
         "baseline" | "champion" => {
             let summary = reader.summary()?;
@@ -106,20 +119,24 @@ fn which(reader: &Reader, what: &str) -> Outcome<ExperimentId> {
     }
 }
 
-fn head(row: &Row, metric: &str) -> Vec<String> {
+fn title(row: &Row) -> String {
     let verdict = row.verdict.map_or("no verdict yet", |verdict| verdict.name());
+    format!("experiment {} · {verdict}", row.experiment)
+}
+
+fn head<'a>(row: &Row, metric: &'a str) -> Vec<Fact<'a>> {
     let commit = |id: &Option<overnight_model::CommitId>| id.as_ref().map_or("-".to_owned(), |id| id.0.clone());
-    let mut lines = vec![format!("experiment {} · {verdict}", row.experiment)];
-    lines.extend(row.reason.as_ref().map(|reason| format!("  why         {}", printable(reason))));
-    lines.push(format!("  hypothesis  {}", printable(&row.description)));
-    lines.push(format!("  agent       {}", row.agent));
-    lines.push(format!("  started     {}", term::local_time(row.started_at)));
-    lines.push(format!("  commit      {}", commit(&row.commit)));
+    let mut facts: Vec<Fact<'a>> = Vec::new();
+    facts.extend(row.reason.as_ref().map(|reason| ("why", reason.clone())));
+    facts.push(("hypothesis", row.description.clone()));
+    facts.push(("agent", row.agent.clone()));
+    facts.push(("started", term::local_time(row.started_at)));
+    facts.push(("commit", commit(&row.commit)));
     if row.parent.is_some() {
-        lines.push(format!("  parent      {}", commit(&row.parent)));
+        facts.push(("parent", commit(&row.parent)));
     }
     if let Some(value) = row.metric {
-        lines.push(format!("  {metric:<11} {}", short_number(value)));
+        facts.push((metric, short_number(value)));
     }
     if row.gain.is_some() {
         let (expected, interval) = match (row.gain_low, row.gain_high) {
@@ -128,9 +145,9 @@ fn head(row: &Row, metric: &str) -> Vec<String> {
             }
             _ => ("", String::new()),
         };
-        lines.push(format!("  gain        {}{expected} over the champion of its time{interval}", term::gain(row)));
+        facts.push(("gain", format!("{}{expected} over the champion of its time{interval}", term::gain(row))));
     }
-    lines
+    facts
 }
 
 fn finished(events: &[StoredEvent]) -> impl Iterator<Item = (TrialId, Option<(Purpose, u32)>, &Measurement)> {
@@ -184,6 +201,25 @@ fn purpose_name(purpose: Purpose) -> &'static str {
     }
 }
 
+/// Who answered, and what was used of it: `small-model-2, asked once: 100 tokens read, 10 written`.
+fn model_line(events: &[StoredEvent]) -> Option<Fact<'static>> {
+    let used = events.iter().find_map(|stored| match &stored.event.what {
+        What::Proposed(Proposed { used, .. }) | What::AttemptFailed { used, .. } => used.as_ref(),
+        _ => None,
+    })?;
+    let ModelUse { model, calls, input, output, cached, reasoning } = used;
+    let asked = if *calls == 1 { "asked once".to_owned() } else { format!("asked {calls} times") };
+    let of = |count: &Option<u64>, what: &str| {
+        count.filter(|count| *count > 0).map_or_else(String::new, |count| format!(" ({count} of them {what})"))
+    };
+    let read = input.map(|read| format!("{read} tokens read{}", of(cached, "out of a cache")));
+    let written = output.map(|written| format!("{written} written{}", of(reasoning, "reasoning")));
+    let counts: Vec<String> = read.into_iter().chain(written).collect();
+    let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
+    let model = if model.is_empty() { "unnamed" } else { model };
+    Some(("model", format!("{}, {asked}{counts}", printable(model))))
+}
+
 /// Every output that was kept, with what gave it.
 fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
     let mut found = Vec::new();
@@ -222,21 +258,7 @@ fn text_of(reader: &Reader, output: &Output) -> Outcome<String> {
     Ok(printable(&String::from_utf8_lossy(&bytes)))
 }
 
-fn tail(text: &str) -> Vec<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
-    last.iter().map(|line| format!("  {}", cut(line))).collect()
-}
-
-/// The beginning of a line that would fill the screen; `--output` has all of it.
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(LINE_LIMIT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
-}
-
-fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &str) -> String {
+fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &str) -> serde_json::Value {
     let trials: Vec<_> = finished(events)
         .map(|(trial, started, measurement)| {
             json!({
@@ -265,5 +287,5 @@ fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &s
         fields.insert("diff".to_owned(), json!(diff));
         fields.extend(case.json().into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
-    object.to_string()
+    object
 }

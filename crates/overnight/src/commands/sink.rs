@@ -52,6 +52,15 @@ impl Sink {
         Ok(Sink { to, failed: None })
     }
 
+    /// A whole file at once, in the place of one that was there.
+    pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Outcome<()> {
+        let mut sink = Sink::open(Some(path), true)?;
+        if let To::Direct { file, .. } | To::Beside(Beside { file, .. }) = &mut sink.to {
+            sink.failed = file.write_all(bytes).err();
+        }
+        sink.end()
+    }
+
     /// Adds whole lines.
     pub(crate) fn put(&mut self, text: &str) {
         if text.is_empty() || self.failed.is_some() {

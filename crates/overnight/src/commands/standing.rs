@@ -80,6 +80,11 @@ impl Standing {
     }
 }
 
+/// Who runs the study right now.
+pub(crate) fn holder(site: &Site) -> Option<Holder> {
+    UserRepo::discover(&site.dir).ok().and_then(|user| Lock::holder(user.common_dir(), &site.study))
+}
+
 /// What the triplet asks of a keep, where it can be read.
 pub(super) fn asked(site: &Site, summary: &Summary) -> Asked {
     let spec = || {

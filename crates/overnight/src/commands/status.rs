@@ -1,8 +1,10 @@
 //! `overnight status`: where the study stands.
 
+use overnight_engine::deliver::is_paused;
 use overnight_engine::holdout::{Openings, openings};
-use overnight_engine::lock::{Holder, Lock};
-use overnight_engine::workspace::UserRepo;
+use overnight_engine::ledger::Reader;
+use overnight_engine::load::Site;
+use overnight_engine::lock::Holder;
 use overnight_model::study::Summary;
 
 use crate::args::{Place, Status};
@@ -13,16 +15,13 @@ use crate::views::{json, term};
 
 pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     let (site, reader) = super::look(place)?;
-    let mut summary = reader.as_ref().map(|reader| reader.summary()).transpose()?.flatten();
-    summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
-    let asked = summary.as_ref().map(|summary| super::standing::asked(&site, summary)).unwrap_or_default();
-    let holder = UserRepo::discover(&site.dir).ok().and_then(|user| Lock::holder(user.common_dir(), &site.study));
-    let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(&site));
     if args.json {
-        let status = json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), (asked, holdout));
-        ui::data(&json::line(&status));
+        ui::data(&object(&site, reader.as_ref())?);
         return Ok(Exit::Done);
     }
+    let (summary, holder, paused) = now(&site, reader.as_ref())?;
+    let asked = summary.as_ref().map(|summary| super::standing::asked(&site, summary)).unwrap_or_default();
+    let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(&site));
     let imports =
         reader.as_ref().map(|reader| super::imports(reader, summary.as_ref())).transpose()?.unwrap_or_default();
     let imported = term::imported_line(&imports).map(|line| format!("{line} · not measured here"));
@@ -30,6 +29,7 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
         // Nothing has run: what stands in the way of it is the same as `overnight` alone says.
         let mut lines = super::bare::unbegun(place, site)?;
         lines.splice(1..1, imported);
+        lines.splice(1..1, paused.then(|| "paused     nothing new begins before `overnight resume`".to_owned()));
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };
@@ -40,9 +40,31 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     Ok(Exit::Done)
 }
 
+/// The object of `status --json`.
+pub(crate) fn object(site: &Site, reader: Option<&Reader>) -> Outcome<String> {
+    let (summary, holder, paused) = now(site, reader)?;
+    let asked = summary.as_ref().map(|summary| super::standing::asked(site, summary)).unwrap_or_default();
+    let (state, holdout) = (state(summary.as_ref(), holder.as_ref()), openings(site));
+    let mut status = json::StatusJson::new(&site.study, state, holder.is_some(), summary.as_ref(), (asked, holdout));
+    status.paused = paused;
+    Ok(json::line(&status))
+}
+
+/// What is recorded of a study, who runs it, and whether it is paused, or will be when its letters were read.
+fn now(site: &Site, reader: Option<&Reader>) -> Outcome<(Option<Summary>, Option<Holder>, bool)> {
+    let mut summary = reader.map(|reader| reader.summary()).transpose()?.flatten();
+    let paused = is_paused(site, summary.as_ref())?;
+    summary.iter_mut().for_each(|summary| {
+        super::standing::add_probe(site, summary);
+        summary.paused = paused;
+    });
+    Ok((summary, super::standing::holder(site), paused))
+}
+
 /// The state of a study in one word of the contract.
 pub(super) fn state(summary: Option<&Summary>, holder: Option<&Holder>) -> &'static str {
     match (summary, holder) {
+        (Some(summary), Some(_)) if summary.paused => "paused",
         (_, Some(_)) => "running",
         (None, None) => "new",
         (Some(summary), None) if summary.stopped.is_some() => "stopped",
@@ -69,6 +91,9 @@ pub(super) fn results(
     if let Some(reason) = summary.stopped.as_ref().filter(|_| !is_running) {
         lines.push(format!("last run   {}", ui::printable(&term::stop_sentence(reason))));
     }
+    if summary.paused && !is_running {
+        lines.push(format!("paused     nothing new begins before `overnight resume{flag}`"));
+    }
     lines.push(night::trust_of(summary, holdout));
     if summary.champion.is_some() {
         let study = &summary.study;
@@ -79,6 +104,7 @@ pub(super) fn results(
 
 pub(super) fn describe(state: &str, holder: Option<&Holder>) -> String {
     match (state, holder) {
+        ("paused", Some(holder)) => format!("paused; process {} waits for `overnight resume`", holder.pid),
         (_, Some(holder)) => format!("running as process {}", holder.pid),
         ("new", None) => "not run yet".to_owned(),
         ("interrupted", None) => "the last run was killed; `overnight run` goes on where it was".to_owned(),

@@ -101,6 +101,9 @@ pub(crate) struct StatusJson<'a> {
     /// How many wait for a person; only where any do.
     #[serde(skip_serializing_if = "Option::is_none")]
     suspects: Option<u64>,
+    /// Only where nothing new begins.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) paused: bool,
     /// Only where there are any.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     flaky_guards: &'a [FlakyGuard],
@@ -186,6 +189,7 @@ impl<'a> StatusJson<'a> {
             holdout,
             segment: summary.filter(|summary| !summary.past.is_empty()).map(|summary| summary.segment),
             suspects: summary.map(|summary| summary.suspects).filter(|suspects| *suspects > 0),
+            paused: summary.is_some_and(|summary| summary.paused),
             flaky_guards: summary.map_or(&[], |summary| &summary.flaky),
             segments: summary.into_iter().flat_map(|summary| &summary.past).map(past).collect(),
         }

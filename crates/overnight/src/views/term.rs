@@ -137,7 +137,7 @@ pub(crate) fn counts(summary: &Summary) -> String {
 }
 
 /// How an earlier segment ended. Its gain stands beside the others, and is never added to them.
-fn past(segment: &SegmentRow) -> String {
+pub(crate) fn past(segment: &SegmentRow) -> String {
     let level = |level: &Option<Level>| level.as_ref().and_then(|level| level.metric);
     let number = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), short_number);
     let (baseline, champion) = (level(&segment.baseline), level(&segment.champion));

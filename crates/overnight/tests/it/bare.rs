@@ -88,7 +88,7 @@ fn a_study_from_its_triplet_to_its_result() {
     last run   done
     trust: cooperative · sandbox standard · 3 seeds, all the same · no holdout
     branch     overnight/main · read it with `git log overnight/main`
-    next       overnight log
+    next       overnight report
     --- exit code 0
     ");
     repo.run(1);
@@ -103,7 +103,7 @@ fn a_study_from_its_triplet_to_its_result() {
     last run   done
     trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     branch     overnight/main · read it with `git log overnight/main`
-    next       overnight show champion
+    next       overnight report
     --- exit code 0
     ");
 }

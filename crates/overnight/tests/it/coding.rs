@@ -260,6 +260,18 @@ fn an_agent_that_is_not_installed_is_missed_before_anything_is_spent() {
 }
 
 #[test]
+fn keys_that_are_not_set_are_missed_before_a_night() {
+    let repo = Repo::new();
+    repo.triplet("[agent]\nuse = \"claude\"").commit("an agent");
+    let path = format!("{}:/usr/bin:/bin", installed("claude").display());
+    let with = |key: &str| Ran::of(repo.command(&["check"]).env("PATH", &path).env(key, KEY).output().unwrap());
+    let told = "claude gets no key from your environment: none of ANTHROPIC_API_KEY";
+    with("OPENAI_API_KEY").says(told);
+    let ran = with("ANTHROPIC_API_KEY");
+    assert!(!format!("{ran}").contains(told), "{ran}");
+}
+
+#[test]
 fn init_says_which_agents_are_here_and_leaves_the_tuner_in_place() {
     let repo = Repo::empty();
     repo.write("train.py", "lr = 0.1\nprint('loss:', lr)\n").commit("a program");

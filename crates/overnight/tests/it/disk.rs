@@ -143,7 +143,7 @@ fn a_trial_that_fills_the_disk_is_told_so_and_the_night_goes_on() {
     so far     2 experiments: 2 broken
     trust: cooperative · sandbox none · 3 seeds, all the same · no holdout
     done
-    next       git log overnight/main · overnight log · overnight show champion
+    next       overnight report · overnight show champion · git log overnight/main
     --- exit code 0
     ");
     repo.assert_sound();

@@ -86,7 +86,11 @@ fn help_more_lists_what_help_leaves_out() {
       explain      What a verdict means, and what to do
 
     A study that goes on:
+      status       Where the study stands
+      mcp          Let an outside agent drive over the Model Context Protocol, with the engine deciding
       say          Tell every agent something from the next brief on, also while a run is going on
+      pause        Let what runs finish and begin nothing new, until `resume`
+      resume       Go on after `pause`
       rebase       Go on under a changed evaluation: carry the champion over and measure anew
       import       Take in the history that another tool kept
       export       Write the history in another tool's format

@@ -400,58 +400,92 @@ fn a_folder_of_a_larger_repository_has_paths_of_its_own() {
 }
 
 #[test]
-fn the_page_for_a_coding_agent_says_what_try_does() {
+fn a_coding_agent_is_told_how_to_work_here() {
     let repo = Repo::new();
     insta::assert_snapshot!(repo.ok(&["init", "--agent-doc", "-"]).stdout, @r#"
-    # Working with `overnight` in this repository
+    ## An `overnight` study: `main`
 
-    The study `main` makes `loss` smaller. You have ideas and edit; `overnight` measures, decides and keeps.
-    Only `knobs.py` may change. Everything else is locked: an edit elsewhere is not measured.
+    This repository is a study: `loss` is to become smaller. You have the ideas; `overnight` measures each one in a sandbox,
+    decides, and keeps what is really better as a commit on the branch `overnight/main`. When you are asked to begin:
 
-    ## One experiment
+    1. Read `program.md`: what to explore, and what to leave alone. What it says about git, logging, measuring and looping is
+       `overnight`'s work and not yours.
+    2. Read the brief: the tool `brief` of the MCP server `overnight`; without that, `overnight check --brief`.
+    3. Only `knobs.py` may change. Propose one idea at a time, and read its verdict before the next:
+       - with the MCP server: `propose` with a one-line hypothesis, then `verdict` with its ticket;
+       - without it: edit the working tree, then
+         `overnight try --from-worktree --wait -m "the idea in one line" --json`. After `kept` go on from your edit, after
+         anything else put it back: `git restore --source=overnight/main --worktree -- knobs.py`
+    4. Go on with the next idea, without asking, until you are stopped.
 
-    1. Edit the surface in the working tree: one idea at a time, on top of what is there.
-    2. `overnight try --from-worktree -m "the idea in one line" --json`
-    3. Read the one JSON object it prints. It takes a while: the baseline comes first, and a close result is repeated.
+    A verdict: `kept` is really better, the new champion; `discarded`, `no_change` and `duplicate` are not; `crashed`,
+    `timed_out` and the like gave no number; `guard_failed` and `policy` broke a rule. `reason` says why; `metric` is what was
+    measured, lower is better; `gain` is over the champion.
 
-    The measurement runs `sh score.sh` in a sandbox: no network, no untracked files but the inputs of the triplet.
+    Do not commit, reset, stash or switch branches for an experiment. Do not run `sh score.sh` yourself or report numbers of your own:
+    only a verdict counts, and one lucky run is noise. Do not edit `overnight.toml` or how `loss` is measured, and do not write in
+    `.overnight/`. An edit of anything else is not measured.
 
-    | field | meaning |
-    |---|---|
-    | `verdict` | `kept`: really better, now a commit on the branch `overnight/main` and the new champion |
-    | | `discarded`: not better, or too unlikely to be worth another trial; `no_change`, `duplicate`: nothing new was measured |
-    | | `crashed`, `timed_out`, `out_of_memory`, `invalid_metric`: it gave no number; mend it or drop it |
-    | | `guard_failed`, `policy`: it broke a rule; `reason` says which |
-    | `reason` | why, with the numbers |
-    | `metric` | what was measured, lower is better; `null` where there is none |
-    | `gain`, `gain_low`, `gain_high` | over the champion, positive is better, with a 95 % interval |
+    The MCP server, for Claude Code in `.mcp.json` (or `claude mcp add overnight -- overnight mcp`):
 
-    After `kept`, go on from your edit. After anything else, put the surface back to the champion before the next idea:
-    `git restore --source=overnight/main --worktree -- knobs.py`
+    ```json
+    { "mcpServers": { "overnight": { "command": "overnight", "args": ["mcp"] } } }
+    ```
 
-    ## What was tried
+    and for Codex in `~/.codex/config.toml`:
 
-    - `overnight log --json`: one object per line; read it first, so that you repeat nothing.
-    - `overnight show N`: diff, trials and output of experiment N; `overnight show champion` is the one to beat.
-    - `overnight status --json`: baseline, champion and noise.
-
-    Exit codes: 0 done, whatever the verdict; 2 usage or configuration, or the baseline itself fails; 3 refused, and the
-    message says why; 4 stopped by a limit; 130 interrupted.
-
-    ## What not to do
-
-    - Do not commit, reset, stash or switch branches for an experiment; the branch `overnight/main` is not yours to move.
-    - Do not write in `.overnight/`, and do not edit `overnight.toml` or how `loss` is measured.
-    - Do not measure by hand and report your own number: only a verdict counts, and one lucky run is noise.
+    ```toml
+    [mcp_servers.overnight]
+    command = "overnight"
+    args = ["mcp"]
+    tool_timeout_sec = 86400
+    ```
     "#);
-    repo.ok(&["init", "--agent-doc"]).says("wrote       OVERNIGHT.md");
-    assert_eq!(repo.read("OVERNIGHT.md"), repo.ok(&["init", "--agent-doc", "-"]).stdout);
-    repo.overnight(&["init", "--agent-doc"]).ended(3).says("OVERNIGHT.md is there already");
+    insta::assert_snapshot!(repo.ok(&["init", "--agent-doc"]), @r#"
+    --- to people
+    wrote       AGENTS.md
+    next        start your coding agent here: "have a look at program.md and let's go"
+    --- exit code 0
+    "#);
+    let told = repo.read("AGENTS.md");
+    assert!(told.contains(&repo.ok(&["init", "--agent-doc", "-"]).stdout));
+    repo.ok(&["init", "--agent-doc"]).says("up to date  AGENTS.md");
+    assert_eq!(repo.read("AGENTS.md"), told);
     // What it says has to work.
     repo.write("knobs.py", "x = 3\n");
-    let tried = repo.ok(&["try", "--from-worktree", "-m", "the middle", "--json"]);
+    let tried = repo.ok(&["try", "--from-worktree", "--wait", "-m", "the middle", "--json"]);
     assert_eq!(crate::support::json_lines(&tried.stdout)[0]["verdict"], "kept");
     repo.write("knobs.py", "x = 9\n");
     repo.shell("git restore --source=overnight/main --worktree -- knobs.py");
     assert_eq!(repo.read("knobs.py"), "x = 3\n");
+}
+
+#[test]
+fn what_agents_are_told_changes_no_foreign_text_and_no_study() {
+    let repo = Repo::new();
+    repo.write("AGENTS.md", "# Ours\n\nUse tabs.\n").write("CLAUDE.md", "Be kind.\n").commit("told before");
+    repo.run(1);
+    repo.ok(&["init", "--agent-doc"]).says("added to    AGENTS.md").says("added to    CLAUDE.md");
+    assert!(repo.read("AGENTS.md").starts_with("# Ours\n\nUse tabs.\n\n<!-- overnight main: begin -->\n"));
+    assert!(repo.read("CLAUDE.md").starts_with("Be kind.\n\n<!-- overnight main: begin -->\n"));
+    // It is no part of the evaluation: neither the edit nor its commit is in the way, or begins a new segment.
+    for step in ["edited", "committed"] {
+        let ran = repo.run(1);
+        assert!(!ran.stderr.contains("AGENTS.md"), "{step}: {ran}");
+        repo.commit("told");
+    }
+    assert!(repo.log().iter().all(|row| row["segment"] == 1));
+    repo.assert_sound();
+    // One that only leads to the other needs nothing of its own.
+    repo.write("CLAUDE.md", "Be kind.\n@AGENTS.md\n");
+    repo.ok(&["init", "--agent-doc"]).says("up to date  AGENTS.md");
+    assert_eq!(repo.read("CLAUDE.md"), "Be kind.\n@AGENTS.md\n");
+    repo.write("AGENTS.md", "<!-- overnight main: begin -->\n");
+    repo.overnight(&["init", "--agent-doc"]).ended(3).says("once each, in this order");
+    // Where the evaluation reads it, it is locked like any other file.
+    repo.shell("git restore AGENTS.md");
+    repo.write("score.sh", &format!("cat AGENTS.md > /dev/null\n{}", repo.read("score.sh"))).commit("reads it");
+    repo.write("overnight.toml", &repo.read("overnight.toml").replace("sh score.sh", "test -e AGENTS.md; sh score.sh"));
+    repo.write("AGENTS.md", "# Theirs\n");
+    repo.overnight(&["rebase"]).ended(3).says("`AGENTS.md` differs from the last commit");
 }

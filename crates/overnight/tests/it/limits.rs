@@ -23,7 +23,7 @@ fn a_limit_of_experiments_is_for_the_night_and_a_total_for_the_study() {
     so far     2 experiments: 1 kept, 1 not better
     trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     stopped: limits.experiments is reached
-    next       git log overnight/main · overnight log · overnight show champion
+    next       overnight report · overnight show champion · git log overnight/main
     --- exit code 4
     ");
     repo.overnight(&["run", "--no-tui"]).ended(4);

@@ -6,6 +6,7 @@
 mod support;
 
 mod agent;
+mod api;
 mod attacks;
 mod audit;
 mod bare;
@@ -27,13 +28,17 @@ mod init;
 mod isolation;
 mod judge;
 mod layers;
+mod letters;
 mod limits;
 mod machine;
+mod mcp;
 mod meddling;
 mod metrics;
 mod misuse;
+mod model;
 mod rebase;
 mod refusals;
+mod report;
 mod review;
 mod say;
 mod screens;

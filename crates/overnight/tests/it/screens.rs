@@ -33,7 +33,7 @@ fn a_study_with_the_tuner_from_the_first_run_to_verify() {
     so far     3 experiments: 1 kept, 2 not better
     trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     done
-    next       git log overnight/main · overnight log · overnight show champion
+    next       overnight report · overnight show champion · git log overnight/main
     --- exit code 0
     ");
     insta::assert_snapshot!(repo.ok(&["status"]), @"
@@ -170,7 +170,7 @@ fn two_runs_one_after_the_other_are_one_study() {
     so far     3 experiments: 1 kept, 2 not better
     trust: cooperative · sandbox standard · 5 seeds, all the same · no holdout
     done
-    next       git log overnight/main · overnight log · overnight show champion
+    next       overnight report · overnight show champion · git log overnight/main
     --- exit code 0
     ");
     let numbers: Vec<_> = repo.log().iter().map(|row| row["experiment"].as_u64().unwrap()).collect();
@@ -195,7 +195,7 @@ fn no_experiments_are_the_baseline_alone() {
     so far     0 experiments
     trust: cooperative · sandbox standard · 3 seeds, all the same · no holdout
     done
-    next       git log overnight/main · overnight log · overnight show champion
+    next       overnight report · overnight show champion · git log overnight/main
     --- exit code 0
     ");
     repo.assert_sound();
@@ -271,9 +271,9 @@ fn help_fits_on_one_screen() {
       check   What would happen tonight, and what to fix first
       run     Run the loop; Ctrl-C stops it cleanly, and running it again resumes
       show    One experiment in full: hypothesis, diff, trials, verdict, output
+      report  The morning report: what is better and how sure, what it cost, what needs you
       log     The experiments so far, the latest last
       try     Run one experiment of your own
-      status  Where the study stands
 
     Options:
       -C <DIR>            Work on the study in DIR
@@ -317,6 +317,7 @@ fn help_fits_on_one_screen() {
           --file <FILE>     Take the contents of FILE, for a surface of one file
           --sandbox <TIER>  Run at this tier (standard, landlock or none) instead of the strongest, and
                             accept it
+          --wait            Where a run is going on, hand it over to that and wait for the verdict
       -m, --message <IDEA>  The idea in one line
           --json            Print the experiment as `log --json` would
       -C <DIR>              Work on the study in DIR
@@ -453,7 +454,7 @@ fn several_studies_live_side_by_side() {
     repo.overnight(&["--study", "smal", "run"]).ended(2).says("hint: did you mean --study small?");
     repo.ok(&["--study", "fast", "status"]).says("next       overnight run --study fast");
     repo.ok(&["--study", "fast", "check"]).says("ready: overnight run --study fast");
-    let next = "overnight log --study fast · overnight show --study fast champion";
+    let next = "overnight report --study fast · overnight show --study fast champion";
     repo.ok(&["--study", "fast", "run", "--experiments", "2"]).says(next);
     repo.ok(&["run", "--study", "small", "--experiments", "1"]);
     assert_eq!(

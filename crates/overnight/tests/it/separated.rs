@@ -112,7 +112,7 @@ fn the_whole_screen_says_how_far_apart_scorer_and_candidate_are() {
     so far     1 experiment: 1 kept
     trust: separated · sandbox none · 5 seeds, all the same · no holdout
     done
-    next       git log overnight/main · overnight log · overnight show champion
+    next       overnight report · overnight show champion · git log overnight/main
     --- exit code 0
     ");
 }

@@ -29,6 +29,11 @@ pub(super) fn say(conversation: &Conversation, text: &str) -> Answer {
         [(tool, _)] if tool == "bash" => {
             Answer::Call { tool: tool.clone(), arguments: json!({ "command": SUBMIT }), say: text.to_owned() }
         }
+        // Whoever may only answer by a call is answered by it.
+        [(tool, _)] if tool == "propose" => {
+            let arguments = serde_json::from_str(text).unwrap_or_default();
+            Answer::Call { tool: tool.clone(), arguments, say: String::new() }
+        }
         _ => Answer::Text(text.to_owned()),
     }
 }

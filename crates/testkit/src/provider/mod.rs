@@ -106,16 +106,28 @@ impl Inner {
     fn serve(&self, mut stream: TcpStream) {
         let Some(request) = Request::read(&mut stream) else { return };
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
-        let Some(conversation) = Conversation::of(&request) else {
+        let Some(mut conversation) = Conversation::of(&request) else {
             let _ = stream.write_all(&http::plain(200, &[], speak::besides(&request).as_bytes()));
             return;
         };
-        let answer = self.script.lock().unwrap_or_else(PoisonError::into_inner).answer(&conversation);
+        let answer = {
+            let mut script = self.script.lock().unwrap_or_else(PoisonError::into_inner);
+            let answer = script.answer(&conversation);
+            conversation.model = script.model.clone().unwrap_or(conversation.model);
+            answer
+        };
         let whole = speak::answer(&conversation, &answer);
         match answer {
             Answer::Fail(Failure::Stall) => {
                 while !self.over.load(Ordering::SeqCst) {
                     thread::sleep(LOOK);
+                }
+            }
+            Answer::Fail(Failure::Endless) => {
+                let head = b"HTTP/1.1 200 scripted\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
+                let mut sent = stream.write_all(head);
+                while sent.is_ok() && !self.over.load(Ordering::SeqCst) {
+                    sent = stream.write_all(&[b' '; 64 * 1024]);
                 }
             }
             Answer::Fail(Failure::Cut) => {

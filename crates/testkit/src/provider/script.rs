@@ -12,6 +12,8 @@ use super::seen::Conversation;
 pub enum Idea {
     /// Replaces text in a file with the client's own tools, then says something.
     Edit { path: String, old: String, new: String, say: String },
+    /// Calls a tool of this name, then says something.
+    Call { tool: String, input: Value, say: String },
     /// Says something and changes nothing.
     Say(String),
     /// The model will not.
@@ -41,6 +43,12 @@ pub enum Failure {
     Malformed,
     /// A complete answer with nothing in it.
     Empty,
+    /// 307: somebody at another port of the loopback is to be asked instead.
+    Redirect { port: u16 },
+    /// 200, and a body that has no end.
+    Endless,
+    /// 400: it knows nothing of answers by a schema. Who asks without one is answered.
+    NoSchema,
 }
 
 /// Ideas in order; the last one is had again when they are used up.
@@ -51,6 +59,8 @@ pub struct Script {
     begun: usize,
     /// What the latest conversation began with: a client that asks the same again is answered the same.
     latest: Option<u64>,
+    /// Who is said to have answered, where it is not who was asked.
+    pub(super) model: Option<String>,
 }
 
 /// One answer of a model, or none.
@@ -64,7 +74,13 @@ pub(super) enum Answer {
 
 impl Script {
     pub fn new(folder: impl Into<String>, ideas: impl Into<Vec<Idea>>) -> Script {
-        Script { folder: folder.into(), ideas: ideas.into(), begun: 0, latest: None }
+        Script { folder: folder.into(), ideas: ideas.into(), begun: 0, latest: None, model: None }
+    }
+
+    /// Every answer is given in the name of another model.
+    pub fn answered_by(mut self, model: impl Into<String>) -> Script {
+        self.model = Some(model.into());
+        self
     }
 
     pub(super) fn begun(&self) -> usize {
@@ -89,6 +105,10 @@ impl Script {
                 let path = format!("{}/{path}", self.folder);
                 client::turn(conversation, &path, (old, new), say)
             }
+            Some(Idea::Call { tool, input, say }) if conversation.calls == 0 => {
+                Answer::Call { tool: tool.clone(), arguments: input.clone(), say: String::new() }
+            }
+            Some(Idea::Call { say, .. }) => Answer::Text(say.clone()),
             Some(Idea::Say(text)) => client::say(conversation, text),
             Some(Idea::Refuse(text)) => Answer::Refusal(text.clone()),
             Some(Idea::Fail(failure)) => Answer::Fail(*failure),

@@ -53,6 +53,7 @@ impl Conversation {
         let tools = tools(protocol, body);
         let has_schema =
             ["responseSchema", "responseJsonSchema"].iter().any(|key| body["generationConfig"].get(key).is_some());
+        let is_engine = request.header("user-agent").is_some_and(|name| name.starts_with("overnight/"));
         let asks_for_title = matches!(protocol, Protocol::Messages | Protocol::Responses | Protocol::Gemini)
             || words(&turns.first().cloned().unwrap_or_default()).contains("title generator");
         Some(Conversation {
@@ -62,7 +63,8 @@ impl Conversation {
                 Protocol::Gemini => path.ends_with(":streamGenerateContent"),
                 _ => body["stream"] == true,
             },
-            is_aside: has_schema || (tools.is_empty() && asks_for_title),
+            // The engine asks for nothing on the side.
+            is_aside: !is_engine && (has_schema || (tools.is_empty() && asks_for_title)),
             calls: turns.iter().map(|turn| calls(protocol, turn)).sum(),
             tools,
             prompt,

@@ -16,6 +16,10 @@ pub(super) fn answer(conversation: &Conversation, answer: &Answer) -> Vec<u8> {
         Answer::Fail(Failure::Empty) => &nothing,
         Answer::Fail(Failure::Cut) => &half,
         Answer::Fail(Failure::Malformed) => return plain(200, &[], b"{\"choices\": [ <!doctype html>"),
+        Answer::Fail(Failure::Redirect { port }) => {
+            let there = format!("http://127.0.0.1:{port}/v1/chat/completions");
+            return plain(307, &[("location", &there)], b"{}");
+        }
         Answer::Fail(failure) => return fail(conversation, *failure),
         said => said,
     };
@@ -48,6 +52,7 @@ fn fail(conversation: &Conversation, failure: Failure) -> Vec<u8> {
         Failure::Overflow => {
             (400, "invalid_request_error", "prompt is too long: 300000 tokens > 200000 maximum".to_owned())
         }
+        Failure::NoSchema => (400, "invalid_request_error", "'response_format' is not supported here".to_owned()),
         _ => (500, "api_error", "Internal server error".to_owned()),
     };
     let wait = match failure {

@@ -206,10 +206,12 @@ impl Machine for Simulated {
                 };
                 let arrival = match (loss, answer) {
                     (Some(_), _) => Arrival::AttemptLost { experiment },
-                    (None, Answer::Failed(failure)) => Arrival::AttemptFailed { experiment, failure, output: None },
+                    (None, Answer::Failed(failure)) => {
+                        Arrival::AttemptFailed { experiment, failure, output: None, used: None }
+                    }
                     (None, Answer::Proposal { contents, description }) => {
                         let (edits, took, output) = (Vec::new(), Millis(took as u64), None);
-                        Arrival::Proposal { experiment, contents, description, edits, took, output }
+                        Arrival::Proposal { experiment, contents, description, edits, took, output, used: None }
                     }
                 };
                 drop(world);

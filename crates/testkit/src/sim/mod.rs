@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use overnight_engine::dispatch::{Dispatch, Fault, Offer};
-use overnight_engine::inbox::{Inbox, Letter};
+use overnight_engine::inbox::{Delivery, Inbox, Letter, SentFile};
 use overnight_engine::ledger::{ChainHash, Reader, verify_ledger};
 use overnight_engine::load::{Site, locate};
 use overnight_engine::lock::Holder;
@@ -33,7 +33,7 @@ use overnight_model::event::{Purpose, RunFacts, Scope, StopReason};
 use overnight_model::proposal::Contents;
 use overnight_model::spec::Tier;
 use overnight_model::verdict::Group;
-use overnight_model::{Event, ExperimentId, State, Step, Study, Timestamp, Verdict, What};
+use overnight_model::{CommitId, Event, ExperimentId, State, Step, Study, Timestamp, Verdict, What};
 
 pub use referee::Seen;
 pub use setup::{Faults, Limits, Setup};
@@ -274,12 +274,24 @@ impl Simulation {
         if world.setup.faults.meddling == 0 || !random.one_in(3) {
             return;
         }
+        let now = Timestamp(world.monotonic + world.skew);
+        let inbox = Inbox::of(&self.site.state());
+        // An idea of the owner's, made from what was champion then.
+        if let Some(base) = world.referee.branch.clone().filter(|_| random.one_in(3) && !world.past.is_empty()) {
+            let start = random.pick(&world.past).clone();
+            let contents = people::edited(&world.setup, &start, false, &mut random);
+            let files = contents.0.into_iter().map(|(path, bytes)| SentFile { path, bytes }).collect();
+            let base = (!random.one_in(4)).then_some(CommitId(base));
+            let delivery = Delivery { agent: "person".to_owned(), description: "by letter".to_owned(), base, files };
+            inbox.put_proposal(&delivery, now).expect("leave a proposal").expect("there is room");
+            self.letters += 1;
+            return;
+        }
         let letter = match random.one_in(3) {
             true => Letter::TakeBack { word: random.below(4) },
             false => Letter::Say { text: format!("word {}", self.letters) },
         };
-        let now = Timestamp(world.monotonic + world.skew);
-        Inbox::of(&self.site.state()).put(&letter, now).expect("leave a letter");
+        inbox.put(&letter, now).expect("leave a letter");
         self.letters += 1;
     }
 
@@ -541,9 +553,11 @@ impl Simulation {
         let recount = [count(Group::Kept), count(Group::NotBetter), count(Group::Broken), count(Group::Refused)];
         assert_eq!([summary.kept, summary.not_better, summary.broken, summary.refused], recount);
         assert_eq!(summary.not_counted, count(Group::NotCounted));
-        let waiting = Inbox::of(&state).waiting().expect("read the inbox");
+        let inbox = Inbox::of(&state);
+        let waiting = inbox.waiting().expect("read the inbox").into_iter().map(|letter| letter.name);
+        let proposals = inbox.proposals().expect("read the inbox");
         let taken_up = &world.referee.letters;
-        let left = waiting.iter().filter(|letter| !taken_up.contains(&letter.name)).count();
+        let left = waiting.chain(proposals).filter(|letter| !taken_up.contains(letter)).count();
         assert_eq!(taken_up.len() + left, self.letters, "a letter was lost");
         drop(world);
         self.check_moments();

@@ -296,11 +296,11 @@ impl Referee {
             }
             What::RunStarted(RunFacts { slots, scope, .. }) => {
                 self.slots = *slots;
-                self.doubt.loops = *scope != Scope::One;
+                self.doubt.loops = matches!(scope, Scope::Loop { .. });
                 (self.doubt.broken, self.doubt.checked) = (0, None);
                 self.wanted = match scope {
                     Scope::Loop { experiments } => experiments.map(|n| n + self.counted()),
-                    Scope::One => None,
+                    Scope::One | Scope::Letters => None,
                 };
                 (self.stopped, self.is_between_runs, self.closing) = (false, false, false);
                 assert!(self.running.is_empty(), "trials of an earlier run were not recorded as lost");
@@ -330,6 +330,14 @@ impl Referee {
             What::StopRequested { .. } | What::Imported(_) | What::Unknown => {}
             What::Said(Said { letter, .. }) | What::TakenBack { letter, .. } => {
                 assert!(self.letters.insert(letter.clone()), "the letter {letter} was taken up twice");
+            }
+            What::Paused { letter } | What::Resumed { letter } | What::Returned { letter, .. } => {
+                assert!(self.letters.insert(letter.clone()), "the letter {letter} was taken up twice");
+            }
+            What::Delivered { becomes, letter } => {
+                assert!(self.letters.insert(letter.clone()), "the letter {letter} was taken up twice");
+                assert!(!self.lives.contains_key(becomes), "a letter became experiment {becomes}, which was there");
+                self.seen.delivered += 1;
             }
             What::Asked { experiment, agent, parent } => {
                 assert_eq!(Some(&parent.0), self.branch.as_ref(), "an agent was asked about another than the champion");

@@ -16,8 +16,8 @@ mod trouble;
 
 pub use find::{Found, find, version};
 pub(crate) use find::{GREETING_LIMIT, folders, greeting, version_in};
-pub(crate) use said::{Listener, Said};
-pub(crate) use trouble::complains_of;
+pub(crate) use said::{Listener, Said, is_other_model, title};
+pub(crate) use trouble::{classify, complains_of, wait_in};
 
 use overnight_model::spec::{Coding, Preset};
 use serde_json::Value;

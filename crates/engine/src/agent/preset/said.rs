@@ -82,12 +82,10 @@ impl Said {
         self.model = model.map(ToOwned::to_owned).or(self.model.take());
     }
 
-    /// The model that answered, where it is another one than was asked for. Short names and dates at the end are no
-    /// difference: `sonnet` may be `claude-sonnet-4-5-20250929`.
+    /// The model that answered, where it is another one than was asked for.
     pub(crate) fn other_model(&self, asked: Option<&str>) -> Option<&str> {
-        let plain = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
-        let (asked, answered) = (plain(asked?), self.model.as_deref()?);
-        (!plain(answered).contains(&asked) && !asked.contains(&plain(answered))).then_some(answered)
+        let (asked, answered) = (asked?, self.model.as_deref()?);
+        is_other_model(asked, answered).then_some(answered)
     }
 
     pub(super) fn fails(&mut self, what: &str, status: Option<u64>) {
@@ -127,10 +125,23 @@ impl Said {
 
     /// One line for the title of the experiment: the first that says something.
     pub(crate) fn title(&self) -> String {
-        let stripped = self.text.lines().map(|line| line.trim().trim_start_matches(['#', '*', '-', '>', ' ']));
-        let line = stripped.into_iter().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or_default();
-        line.replace("**", "").replace('`', "")
+        title(&self.text)
     }
+}
+
+/// The first line of a text that says something, without the signs that only dress it.
+pub(crate) fn title(text: &str) -> String {
+    let stripped = text.lines().map(|line| line.trim().trim_start_matches(['#', '*', '-', '>', ' ']));
+    let line = stripped.into_iter().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or_default();
+    line.replace("**", "").replace('`', "")
+}
+
+/// Whether another model answered than was asked for. Short names and dates at the end are no difference: `sonnet` may be
+/// `claude-sonnet-4-5-20250929`.
+pub(crate) fn is_other_model(asked: &str, answered: &str) -> bool {
+    let plain = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
+    let (asked, answered) = (plain(asked), plain(answered));
+    !answered.contains(&asked) && !asked.contains(&answered)
 }
 
 /// Listens to an agent's output as it comes.

@@ -7,7 +7,16 @@ const WORDS: [(&[&str], Trouble); 8] = [
     // Waiting does not fill an account.
     (&["insufficient_quota", "check your plan and billing"], Trouble::Denied),
     (
-        &["context_length_exceeded", "context length", "context window", "prompt is too long", "contextwindowexceeded"],
+        &[
+            "context_length_exceeded",
+            "context length",
+            "context window",
+            "context size",
+            "prompt is too long",
+            "contextwindowexceeded",
+            "input token count",
+            "request too large",
+        ],
         Trouble::ContextOverflow,
     ),
     (
@@ -82,15 +91,16 @@ const WORDS: [(&[&str], Trouble); 8] = [
 /// By which words a provider says when to come back.
 const WAITS: [&str; 6] = ["retry-after", "retry after", "retrydelay", "try again in", "retry in", "reset after"];
 
-pub(super) fn classify(what: &str, status: Option<u64>) -> Option<Trouble> {
+pub(crate) fn classify(what: &str, status: Option<u64>) -> Option<Trouble> {
     let text = what.to_lowercase();
     // A prompt that is too long is a bad request among others.
     let known = WORDS.iter().find(|(words, _)| words.iter().any(|word| has(&text, word))).map(|(_, trouble)| *trouble);
     match status {
-        Some(429) if known == Some(Trouble::Denied) => known,
+        Some(429) if matches!(known, Some(Trouble::Denied | Trouble::ContextOverflow)) => known,
         Some(429) => Some(Trouble::RateLimit { retry_at: None }),
         Some(401..=403) => Some(Trouble::Denied),
         Some(404) => Some(Trouble::UnknownModel),
+        Some(413) => Some(Trouble::ContextOverflow),
         Some(408 | 500..) => Some(Trouble::Outage),
         _ => known,
     }
@@ -118,7 +128,7 @@ fn has(text: &str, word: &str) -> bool {
 const STATUS: [&str; 6] = ["status", "code", "http", "error", "http/1.1", "status_code"];
 
 /// The seconds that a provider asks to be left alone.
-pub(super) fn wait_in(text: &str) -> Option<u64> {
+pub(crate) fn wait_in(text: &str) -> Option<u64> {
     let text = text.to_lowercase();
     let after = WAITS.iter().find_map(|word| text.split_once(word)).map(|(_, after)| after)?;
     let after = after.trim_start_matches([' ', '"', ':', '=', '\'', '\\', '[']);

@@ -1,5 +1,6 @@
 //! Files that are wrong and what is said of them, each as a person sees it.
 
+mod api;
 mod documented;
 mod evaluate;
 mod holdout;

@@ -84,29 +84,6 @@ error: `guard.when` must be "first" or "before_keep"
 }
 
 #[test]
-fn agents_over_a_bare_api_are_not_supported_yet() {
-    assert_refused(
-        r#"
-surface = "train.py"
-metric = { name = "val_bpb", goal = "min" }
-[evaluate]
-run = "python3 train.py"
-budget = "5m"
-[agent]
-use = "api"
-"#,
-        r#"
-error: agent `api` is not yet supported
-  --> overnight.toml:7:7
-   |
- 7 | use = "api"
-   |       ^^^^^
-   = hint: meanwhile `use = "command"` with `command = "…"` starts any program
-"#,
-    );
-}
-
-#[test]
 fn what_only_coding_agents_have_is_refused_elsewhere_and_tools_where_they_cannot_be_chosen() {
     assert_refused(
         r#"
@@ -120,12 +97,12 @@ use = "tuner"
 model = "large"
 "#,
         r#"
-error: `agent.model` is only for coding agents
+error: `agent.model` is only for coding agents and for `use = "api"`
   --> overnight.toml:8:1
    |
  8 | model = "large"
    | ^^^^^
-   = hint: name a coding agent: `use = "claude"`, or remove the key
+   = hint: name who is to use it: `use = "claude"` or `use = "api"`, or remove the key
 "#,
     );
     assert_refused(

@@ -125,7 +125,7 @@ fn nonsense_is_refused_with_its_place_and_what_to_do() {
     told(
         "use = [\"claude\", \"tuner\"]\n[agent.tuner]\nmodel = \"m\"\n",
         3,
-        "`agent.tuner.model` is only for coding agents",
+        "`agent.tuner.model` is only for coding agents and for `use = \"api\"`",
         "remove the key",
     );
     told(

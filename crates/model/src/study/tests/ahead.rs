@@ -155,7 +155,7 @@ fn an_agent_that_fails_ahead_is_asked_again_once_a_slot_is_free() {
     driver.ask();
     driver.ask();
     let experiment = ExperimentId(2);
-    driver.happen(What::AttemptFailed { experiment, failure: AttemptFailure::NoChange, output: None });
+    driver.happen(What::AttemptFailed { experiment, failure: AttemptFailure::NoChange, output: None, used: None });
     driver.verdict();
     assert_eq!(driver.next(), None, "ten in a row would end the run while its trial runs");
     driver.finish(running, measured(Some(2.0)));

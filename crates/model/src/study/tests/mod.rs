@@ -6,6 +6,7 @@ mod doubt;
 mod guards;
 mod interruptions;
 mod judge;
+mod letters;
 mod limits;
 mod offers;
 mod rebase;
@@ -106,6 +107,7 @@ fn proposal(experiment: ExperimentId, parent: CommitId, text: &str, form: Option
         edits: Vec::new(),
         took: Millis(0),
         output: None,
+        used: None,
     }
 }
 
@@ -240,7 +242,7 @@ impl Driver {
 
     fn fails(&mut self, failure: AttemptFailure) -> (Verdict, Reason) {
         let experiment = self.ask();
-        self.happen(What::AttemptFailed { experiment, failure, output: None });
+        self.happen(What::AttemptFailed { experiment, failure, output: None, used: None });
         self.verdict()
     }
 

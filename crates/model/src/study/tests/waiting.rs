@@ -72,7 +72,7 @@ fn what_is_open_goes_on_and_a_request_to_stop_ends_the_wait_at_once() {
     driver.propose("a");
     let trial = driver.start_trial();
     let experiment = driver.ask();
-    driver.happen(What::AttemptFailed { experiment, failure: outage(), output: None });
+    driver.happen(What::AttemptFailed { experiment, failure: outage(), output: None, used: None });
     driver.verdict();
     assert_eq!(driver.next(), None);
     driver.finish(trial, measured(Some(2.0)));

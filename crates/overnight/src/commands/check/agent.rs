@@ -10,9 +10,9 @@ use overnight_engine::sandbox::resolve;
 use overnight_model::spec::{AgentKind, Member};
 use overnight_model::units::Bytes;
 
-use super::coding;
 use super::report::{Finding, Level};
 use super::study::Sequence;
+use super::{api, coding};
 
 /// What a shell takes apart: from the first such word on, nothing is known for sure.
 const SHELL: &str = "|&;<>()$`\\\"'*?[]{}!#";
@@ -70,10 +70,15 @@ fn program(sequence: &mut Sequence, site: &Site, member: &Member) {
     let command = match &member.kind {
         AgentKind::Tuner => return,
         AgentKind::Command(command) => command,
-        AgentKind::Coding(coding) => {
-            if let Err(error) = coding::refuse_missing_program(coding.preset) {
+        kind @ (AgentKind::Coding(_) | AgentKind::Api(_)) => {
+            if let Err(error) = coding::refuse_missing_of(kind) {
                 let next = error.hint.unwrap_or_default();
                 sequence.add(Finding::new("agent", Level::Fail, error.message).next(next));
+            } else if let AgentKind::Coding(coding) = kind
+                && let Some(what) = api::missed_keys(coding.preset)
+            {
+                let next = format!("set one, or see that it answers without: overnight check --agent {}", kind.name());
+                sequence.add(Finding::new("agent", Level::Warn, what).next(next));
             }
             return;
         }

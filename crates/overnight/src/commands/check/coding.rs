@@ -7,9 +7,10 @@ use overnight_engine::process::Keeper;
 use overnight_engine::rehearse::{Bench, Dry, Subject};
 use overnight_model::event::AttemptFailure;
 use overnight_model::proposal::{Contents, hypothesis};
-use overnight_model::spec::{AgentKind, AgentSpec, Coding, Member, Preset};
+use overnight_model::spec::{AgentKind, AgentSpec, Api, Coding, Member, Preset};
 use serde_json::{Value, json};
 
+use super::api;
 use crate::args::{Check, Place};
 use crate::commands::interrupt::Interrupt;
 use crate::commands::scratch::Scratch;
@@ -29,16 +30,16 @@ pub(super) fn check(place: &Place, args: &Check, name: &str) -> Outcome<Exit> {
 
 /// Refuses what cannot be started, before anything is spent on it.
 pub(crate) fn refuse_missing(spec: &AgentSpec) -> Outcome<()> {
-    for member in &spec.members {
-        if let AgentKind::Coding(Coding { preset, .. }) = &member.kind {
-            refuse_missing_program(*preset)?;
-        }
-    }
-    Ok(())
+    spec.members.iter().try_for_each(|member| refuse_missing_of(&member.kind))
 }
 
-pub(super) fn refuse_missing_program(preset: Preset) -> Outcome<()> {
-    match preset::find(preset, &load::allowed_environment()) {
+pub(super) fn refuse_missing_of(kind: &AgentKind) -> Outcome<()> {
+    let preset = match kind {
+        AgentKind::Coding(Coding { preset, .. }) => preset,
+        AgentKind::Api(api) => return api::refuse_without_key(api),
+        AgentKind::Tuner | AgentKind::Command(_) => return Ok(()),
+    };
+    match preset::find(*preset, &load::allowed_environment()) {
         Some(_) => Ok(()),
         None => {
             let what =
@@ -73,10 +74,19 @@ fn list(place: &Place, args: &Check, keeper: &Keeper) -> Outcome<Exit> {
         let command = preset::described(&coding, &surface, &passed);
         rows.push(Row { preset, is_chosen: chosen.is_some(), found, version, command, passed });
     }
+    let models: Vec<(&str, &Api)> = (spec.iter().flat_map(|spec| &spec.agent.members))
+        .filter_map(|member| match &member.kind {
+            AgentKind::Api(api) => Some((member.name.as_str(), api)),
+            _ => None,
+        })
+        .collect();
     match args.json {
-        true => ui::data(&json!({ "agents": rows.iter().map(Row::as_json).collect::<Vec<_>>() }).to_string()),
+        true => {
+            let agents = rows.iter().map(Row::as_json).chain(api::as_json(&models));
+            ui::data(&json!({ "agents": agents.collect::<Vec<_>>() }).to_string())
+        }
         false => {
-            rows.iter().flat_map(Row::lines).for_each(|line| {
+            rows.iter().flat_map(Row::lines).chain(api::lines(&models)).for_each(|line| {
                 ui::data(&line);
             });
             ui::data("one proposal that is shown and not recorded: overnight check --agent NAME")
@@ -139,7 +149,11 @@ fn propose(place: &Place, args: &Check, name: &str, keeper: Keeper) -> Outcome<E
         (None, None) => {
             let known: Vec<_> = Preset::ALL.into_iter().map(Preset::name).collect();
             let error = CliError::usage(format!("there is no agent `{}` to try", name.escape_debug()));
-            return Err(error.hint(format!("one of {}, or the `command` of the triplet", known.join(", "))));
+            let hint = match name {
+                "api" => "say which model: `use = \"api\"` with `provider` and `model` in [agent]".to_owned(),
+                _ => format!("one of {}, or an agent of the triplet", known.join(", ")),
+            };
+            return Err(error.hint(hint));
         }
     };
     // What is mounted for an agent is mounted for those of the study.

@@ -1,8 +1,9 @@
 //! `overnight check`: what would happen tonight, and what to fix first.
 
 mod agent;
+mod api;
 mod before;
-mod brief;
+pub(crate) mod brief;
 mod coding;
 mod end;
 mod fixed;
@@ -20,6 +21,7 @@ mod tunable;
 mod tuner;
 mod words;
 
+pub(crate) use api::missed_keys;
 pub(crate) use coding::refuse_missing;
 pub(crate) use machine::{attack, program};
 

@@ -106,6 +106,7 @@ fn next(folder: &Folder, tier: Tier, villain: Option<ExperimentId>) -> Vec<Strin
     let mut typed = vec![
         (format!("cd {}", shell_word(folder.path())), ""),
         ("git log overnight/main".to_owned(), "what was kept, and why"),
+        (format!("{program} report"), "the night on one page: chart, keeps, failures, costs"),
         (format!("{program} show champion"), "the winner in full: diff, trials, numbers"),
     ];
     typed.extend(villain.map(|n| (format!("{program} show {n}"), "a villain, with its code")));

@@ -1,4 +1,4 @@
-//! What a coding agent needs to know to use `overnight try`.
+//! What makes "have a look at program.md and let's go" work: what a coding agent has to know of a study.
 
 use std::fs;
 use std::path::Path;
@@ -6,43 +6,57 @@ use std::path::Path;
 use overnight_engine::load;
 use overnight_engine::open::OpenError;
 use overnight_model::Goal;
-use overnight_model::spec::{Network, Spec};
+use overnight_model::spec::Spec;
 
 use super::check::parse;
 use super::look::{Look, word};
 use super::place::Found;
-use super::write;
+use super::section::{self, Put};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
 
 /// More are named by where they stand.
 const MOST_NAMED: usize = 8;
+/// Most coding agents read the first of these, Claude Code the second.
+pub(super) const AGENTS: &str = "AGENTS.md";
+const CLAUDE: &str = "CLAUDE.md";
 
-/// Writes or prints the page for coding agents.
+/// Writes or prints the section for coding agents.
 pub(super) fn give(place: &Found, file: &Path, look: &Look) -> Outcome<Exit> {
     let site = &place.site;
     let text = fs::read_to_string(&site.triplet)
         .map_err(|error| CliError::usage(format!("could not read {}", site.triplet.display())).cause(&error))?;
     let spec = parse(look, site, &text).map_err(OpenError::Problems)?;
-    let page = page(&spec, &look.folder, place.several());
+    let text = text_for(&spec, &look.folder, place.several());
     if file == Path::new("-") {
-        ui::data(page.trim_end());
+        ui::data(text.trim_end());
         return Ok(Exit::Done);
     }
-    let path = site.dir.join(file);
-    match write::new_file(&path, &page)? {
-        true => ui::say(&format!("wrote       {}: point your coding agent to it", file.display())),
-        false => {
-            let message = format!("{} is there already", path.display());
-            let hint = "`overnight init --agent-doc -` prints the page; `--agent-doc FILE` writes it elsewhere";
-            return Err(CliError::new(Exit::Refused, message).hint(hint));
-        }
+    let mut names = vec![file];
+    let (agents, claude) = (site.dir.join(AGENTS), site.dir.join(CLAUDE));
+    if file == Path::new(AGENTS) && claude.exists() && !section::leads_to(&claude, &agents) {
+        names.push(Path::new(CLAUDE));
     }
+    for name in names {
+        let is_surface = spec.surface.paths().any(|path| Path::new(&load::within(&look.folder, path)) == name);
+        if is_surface {
+            let message = format!("{} is part of the surface: agents would be asked to make it better", name.display());
+            return Err(CliError::new(Exit::Refused, message).hint("`overnight init --agent-doc FILE` takes another"));
+        }
+        let done = match section::put(&site.dir.join(name), &spec.study, &text)? {
+            Put::Wrote => "wrote      ",
+            Put::Added => "added to   ",
+            Put::Replaced => "renewed in ",
+            Put::UpToDate => "up to date ",
+        };
+        ui::say(&format!("{done} {}", name.display()));
+    }
+    ui::say("next        start your coding agent here: \"have a look at program.md and let's go\"");
     Ok(Exit::Done)
 }
 
-/// The page, for one study.
-fn page(spec: &Spec, folder: &str, several: bool) -> String {
+/// The section, for one study.
+fn text_for(spec: &Spec, folder: &str, several: bool) -> String {
     let paths: Vec<String> = spec.surface.paths().map(|path| load::within(folder, path)).collect();
     let (surface, restored) = match paths.len() {
         0..=MOST_NAMED => (
@@ -51,59 +65,53 @@ fn page(spec: &Spec, folder: &str, several: bool) -> String {
         ),
         count => (format!("the {count} files of `surface` in the triplet"), "FILE…".to_owned()),
     };
-    let network = match spec.evaluate.network {
-        Network::None => "no network, ",
-        Network::Full => "",
-    };
     let metric = &spec.metric.name;
     let (better, goal) = match spec.metric.goal {
         Goal::Min => ("lower", "smaller"),
         Goal::Max => ("higher", "larger"),
     };
-    let run = &spec.evaluate.run;
-    let study = if several { format!(" --study {}", spec.study) } else { String::new() };
-    let name = &spec.study;
+    let (run, name, program) = (&spec.evaluate.run, &spec.study, &spec.program);
+    let study = if several { format!(" --study {name}") } else { String::new() };
+    let arguments = if several { format!("[\"--study\", \"{name}\", \"mcp\"]") } else { "[\"mcp\"]".to_owned() };
     format!(
-        r#"# Working with `overnight` in this repository
+        r#"## An `overnight` study: `{name}`
 
-The study `{name}` makes `{metric}` {goal}. You have ideas and edit; `overnight` measures, decides and keeps.
-Only {surface} may change. Everything else is locked: an edit elsewhere is not measured.
+This repository is a study: `{metric}` is to become {goal}. You have the ideas; `overnight` measures each one in a sandbox,
+decides, and keeps what is really better as a commit on the branch `overnight/{name}`. When you are asked to begin:
 
-## One experiment
+1. Read `{program}`: what to explore, and what to leave alone. What it says about git, logging, measuring and looping is
+   `overnight`'s work and not yours.
+2. Read the brief: the tool `brief` of the MCP server `overnight`; without that, `overnight check{study} --brief`.
+3. Only {surface} may change. Propose one idea at a time, and read its verdict before the next:
+   - with the MCP server: `propose` with a one-line hypothesis, then `verdict` with its ticket;
+   - without it: edit the working tree, then
+     `overnight try{study} --from-worktree --wait -m "the idea in one line" --json`. After `kept` go on from your edit, after
+     anything else put it back: `git restore --source=overnight/{name} --worktree -- {restored}`
+4. Go on with the next idea, without asking, until you are stopped.
 
-1. Edit the surface in the working tree: one idea at a time, on top of what is there.
-2. `overnight try{study} --from-worktree -m "the idea in one line" --json`
-3. Read the one JSON object it prints. It takes a while: the baseline comes first, and a close result is repeated.
+A verdict: `kept` is really better, the new champion; `discarded`, `no_change` and `duplicate` are not; `crashed`,
+`timed_out` and the like gave no number; `guard_failed` and `policy` broke a rule. `reason` says why; `metric` is what was
+measured, {better} is better; `gain` is over the champion.
 
-The measurement runs `{run}` in a sandbox: {network}no untracked files but the inputs of the triplet.
+Do not commit, reset, stash or switch branches for an experiment. Do not run `{run}` yourself or report numbers of your own:
+only a verdict counts, and one lucky run is noise. Do not edit `{triplet}` or how `{metric}` is measured, and do not write in
+`.overnight/`. An edit of anything else is not measured.
 
-| field | meaning |
-|---|---|
-| `verdict` | `kept`: really better, now a commit on the branch `overnight/{name}` and the new champion |
-| | `discarded`: not better, or too unlikely to be worth another trial; `no_change`, `duplicate`: nothing new was measured |
-| | `crashed`, `timed_out`, `out_of_memory`, `invalid_metric`: it gave no number; mend it or drop it |
-| | `guard_failed`, `policy`: it broke a rule; `reason` says which |
-| `reason` | why, with the numbers |
-| `metric` | what was measured, {better} is better; `null` where there is none |
-| `gain`, `gain_low`, `gain_high` | over the champion, positive is better, with a 95 % interval |
+The MCP server, for Claude Code in `.mcp.json` (or `claude mcp add overnight -- overnight{study} mcp`):
 
-After `kept`, go on from your edit. After anything else, put the surface back to the champion before the next idea:
-`git restore --source=overnight/{name} --worktree -- {restored}`
+```json
+{{ "mcpServers": {{ "overnight": {{ "command": "overnight", "args": {arguments} }} }} }}
+```
 
-## What was tried
+and for Codex in `~/.codex/config.toml`:
 
-- `overnight log{study} --json`: one object per line; read it first, so that you repeat nothing.
-- `overnight show{study} N`: diff, trials and output of experiment N; `overnight show{study} champion` is the one to beat.
-- `overnight status{study} --json`: baseline, champion and noise.
-
-Exit codes: 0 done, whatever the verdict; 2 usage or configuration, or the baseline itself fails; 3 refused, and the
-message says why; 4 stopped by a limit; 130 interrupted.
-
-## What not to do
-
-- Do not commit, reset, stash or switch branches for an experiment; the branch `overnight/{name}` is not yours to move.
-- Do not write in `.overnight/`, and do not edit `overnight.toml` or how `{metric}` is measured.
-- Do not measure by hand and report your own number: only a verdict counts, and one lucky run is noise.
+```toml
+[mcp_servers.overnight]
+command = "overnight"
+args = {arguments}
+tool_timeout_sec = 86400
+```
 "#,
+        triplet = if several { format!("overnight/{name}.toml") } else { "overnight.toml".to_owned() },
     )
 }

@@ -13,6 +13,7 @@ mod place;
 mod program;
 mod proposal;
 mod reach;
+mod section;
 mod write;
 
 use std::path::PathBuf;
@@ -32,7 +33,6 @@ use look::Look;
 use proposal::Proposal;
 
 const PROGRAM: &str = "program.md";
-const AGENT_DOC: &str = "OVERNIGHT.md";
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Init {
@@ -57,8 +57,9 @@ pub(crate) struct Init {
     /// Take this one of what was recognised
     #[arg(long = "as", value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(kinds::KINDS))]
     kind: Option<String>,
-    /// Write what a coding agent has to know to use `overnight try`; `-` prints it
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = AGENT_DOC)]
+    /// Tell coding agents how to work here, in a section of AGENTS.md (and of CLAUDE.md, where there is one) or of FILE;
+    /// `-` prints it
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = agent_doc::AGENTS)]
     agent_doc: Option<PathBuf>,
 }
 

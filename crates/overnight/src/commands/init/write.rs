@@ -27,7 +27,7 @@ pub(super) fn new_file(path: &Path, text: &str) -> Outcome<bool> {
     done.map_err(failed)
 }
 
-fn write(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()

@@ -1,7 +1,7 @@
 //! `overnight log --search`: what was ever tried, by its words.
 
 use overnight_engine::ledger::{Reader, searches_for};
-use overnight_engine::load::{Site, SiteError, locate};
+use overnight_engine::load::locate;
 
 use super::PAGE;
 use crate::args::{Log, Place};
@@ -13,7 +13,8 @@ pub(super) fn search(place: &Place, args: &Log, words: &str) -> Outcome<Exit> {
     if searches_for(words).is_none() {
         return Err(CliError::usage("there is no word to search for").hint("overnight log --search \"learning rate\""));
     }
-    let sites = if args.all { every_study(place)? } else { vec![locate(&place.dir, place.study.as_deref())?] };
+    let sites =
+        if args.all { crate::commands::every_study(place)? } else { vec![locate(&place.dir, place.study.as_deref())?] };
     let several = sites.len() > 1;
     let mut count = 0;
     for site in &sites {
@@ -51,16 +52,4 @@ pub(super) fn search(place: &Place, args: &Log, words: &str) -> Outcome<Exit> {
         ui::say(&format!("nothing that was tried has all of these words{everywhere}"));
     }
     Ok(Exit::Done)
-}
-
-fn every_study(place: &Place) -> Outcome<Vec<Site>> {
-    if place.study.is_some() {
-        return Err(CliError::usage("--all means every study, --study one of them").hint("leave out one of the two"));
-    }
-    let names = match locate(&place.dir, None) {
-        Ok(site) => return Ok(vec![site]),
-        Err(SiteError::Several { names }) => names,
-        Err(error) => return Err(error.into()),
-    };
-    Ok(names.iter().map(|name| locate(&place.dir, Some(name))).collect::<Result<_, _>>()?)
 }

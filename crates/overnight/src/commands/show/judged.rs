@@ -9,9 +9,9 @@ use overnight_model::verdict::percent;
 use overnight_model::{CommitId, ExperimentId, Measurement, Reason, Score, Seed, TrialId, What};
 use serde_json::{Value, json};
 
-use super::origin;
+use super::sheet::Fact;
+use crate::commands::origin;
 use crate::error::Outcome;
-use crate::ui::printable;
 use crate::views::night::{self, rough};
 use crate::views::term;
 
@@ -74,32 +74,33 @@ impl Case {
     }
 
     /// Why it is so sure, or so unsure.
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(super) fn facts(&self) -> Vec<Fact<'static>> {
         let mut lines = Vec::new();
-        lines.extend(self.kept_for.as_ref().map(|reason| format!("  kept for    {}", printable(&reason.to_string()))));
+        lines.extend(self.kept_for.as_ref().map(|reason| ("kept for", reason.to_string())));
         if let Some(Opinion { chance, of_candidate, of_champion, price, .. }) = self.opinion {
-            lines.push(format!(
-                "  chance      {} that it is better than that champion, by as much as is asked for",
-                percent(chance)
-            ));
+            let chance = percent(chance);
+            lines
+                .push(("chance", format!("{chance} that it is better than that champion, by as much as is asked for")));
             let champion =
                 if of_champion > 0.0 { format!(", one of the champion {}", rough(of_champion)) } else { String::new() };
             let (worth, price) = (rough(of_candidate), rough(price));
-            lines.push(format!(
-                "  next trial  one more of it was worth {worth}{champion}; elsewhere in this study a trial brings {price}"
+            lines.push((
+                "next trial",
+                format!("one more of it was worth {worth}{champion}; elsewhere in this study a trial brings {price}"),
             ));
         }
-        lines.extend(self.in_all.as_ref().map(|gained| format!("  in all      {gained}")));
+        lines.extend(self.in_all.as_ref().map(|gained| ("in all", gained.clone())));
         for (commit, champion) in &self.restacked {
             let whose = champion.map_or_else(String::new, |champion| format!(" ({})", term::whose(champion)));
-            lines.push(format!(
-                "  restacked   onto {}{whose}, which had become the champion meanwhile; it is judged there",
-                commit.short()
+            let commit = commit.short();
+            lines.push((
+                "restacked",
+                format!("onto {commit}{whose}, which had become the champion meanwhile; it is judged there"),
             ));
         }
         if self.only_seed {
             let what = "only a seed-like literal was changed: another draw, and no other program";
-            lines.push(format!("  note        {what}"));
+            lines.push(("note", what.to_owned()));
         }
         lines
     }
@@ -177,13 +178,13 @@ mod tests {
             only_seed: true,
             ..Case::default()
         };
-        insta::assert_snapshot!(case.lines().join("\n"), @"
+        insta::assert_snapshot!(super::super::sheet::lines_of(&case.facts()).join("\n"), @"
         kept for    better by 0.0123, 93 % sure, 2 trials
         chance      93 % that it is better than that champion, by as much as is asked for
         next trial  one more of it was worth 0.00012, one of the champion 0.00021; elsewhere in this study a trial brings 0.0031
         restacked   onto d1b7056007 (experiment 4), which had become the champion meanwhile; it is judged there
         note        only a seed-like literal was changed: another draw, and no other program
         ");
-        assert_eq!(Case::default().lines(), Vec::<String>::new());
+        assert_eq!(Case::default().facts(), Vec::new());
     }
 }

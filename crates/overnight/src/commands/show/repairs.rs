@@ -5,7 +5,7 @@ use overnight_model::CommitId;
 use overnight_model::event::{AttemptFailure, Proposed, What};
 use serde_json::{Value, json};
 
-use crate::ui::printable;
+use super::sheet::Fact;
 
 /// What came of asking for a repair.
 enum Came<'a> {
@@ -28,20 +28,16 @@ fn all(events: &[StoredEvent]) -> Vec<Came<'_>> {
     came
 }
 
-pub(super) fn lines(events: &[StoredEvent]) -> Vec<String> {
-    let line = |came: Came<'_>| match came {
-        Came::Repaired(before, proposed) => format!(
-            "  repaired    {} crashed at once; {} made {} of it in {:.1} s",
-            before.short(),
-            printable(&proposed.agent),
-            proposed.commit.short(),
-            proposed.took.as_secs()
-        ),
-        Came::Not(failure) => {
-            format!("  repair      it crashed at once, and was not repaired: {}", printable(&why(failure)))
+pub(super) fn facts(events: &[StoredEvent]) -> Vec<Fact<'static>> {
+    let fact = |came: Came<'_>| match came {
+        Came::Repaired(before, proposed) => {
+            let (before, after) = (before.short(), proposed.commit.short());
+            let took = proposed.took.as_secs();
+            ("repaired", format!("{before} crashed at once; {} made {after} of it in {took:.1} s", proposed.agent))
         }
+        Came::Not(failure) => ("repair", format!("it crashed at once, and was not repaired: {}", why(failure))),
     };
-    all(events).into_iter().map(line).collect()
+    all(events).into_iter().map(fact).collect()
 }
 
 pub(super) fn json(events: &[StoredEvent]) -> Vec<Value> {

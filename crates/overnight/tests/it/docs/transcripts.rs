@@ -181,6 +181,8 @@ fn masked(text: &str, is_noisy: bool) -> String {
         (r"\d+\.\d MB peak", "MB peak"),
         (r#"seconds":[0-9.]+"#, r#"seconds":S"#),
         (r"process \d+", "process PID"),
+        (r"took [\dmsh. ]+;", "took T;"),
+        (r"(?m)^(  (?:trials|agents|night)) +[\d.]+(?:ms|h|m|s)\b(?: \d+[ms]\b)*", "$1 T"),
     ];
     // Numbers, spans of time, and where lines end for the length of them; and how sure the judge is, and how many trials
     // it wanted to be.

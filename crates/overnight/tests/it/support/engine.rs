@@ -103,6 +103,11 @@ impl Engine {
         until(text, || self.stderr.so_far().contains(text));
     }
 
+    /// What people were told so far.
+    pub(crate) fn so_far(&self) -> String {
+        self.stderr.so_far()
+    }
+
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }

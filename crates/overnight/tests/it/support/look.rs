@@ -65,6 +65,50 @@ impl Repo {
             as u64
     }
 
+    /// The bodies of the events of a kind, in order.
+    pub(crate) fn bodies(&self, kind: &str) -> Vec<String> {
+        let ledger = self.ledger();
+        let mut events = ledger.prepare("SELECT body FROM events WHERE body LIKE ?1 ORDER BY seq").unwrap();
+        let like = format!("%\"kind\":\"{kind}\"%");
+        events.query_map([like], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    /// Asserts that a text is in nothing that was kept: no file, no value of a database, no object of git.
+    #[track_caller]
+    pub(crate) fn assert_nowhere(&self, text: &str) {
+        let holds = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        let mut files = BTreeMap::new();
+        collect(&self.dir(), &mut files, &|_| false);
+        let found: Vec<_> = files.iter().filter(|(_, bytes)| holds(bytes)).map(|(path, _)| path).collect();
+        assert!(found.is_empty(), "`{text}` is in {found:?}");
+        for path in files.keys().filter(|path| path.extension().is_some_and(|end| end == "db")) {
+            let db = rusqlite::Connection::open(path).unwrap();
+            let tables: Vec<String> = db
+                .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
+                .and_then(|mut tables| tables.query_map([], |row| row.get(0))?.collect())
+                .unwrap();
+            for table in tables {
+                let mut all = db.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
+                let columns = all.column_count();
+                let mut rows = all.query([]).unwrap();
+                while let Some(row) = rows.next().unwrap() {
+                    for column in 0..columns {
+                        let value = row.get_ref(column).unwrap();
+                        let bytes = value.as_bytes().unwrap_or_default();
+                        assert!(!holds(bytes), "`{text}` is in {table} of {}", path.display());
+                    }
+                }
+            }
+        }
+        // Objects are compressed, and packs too.
+        for folder in [self.dir().join(".git"), self.state().join("store.git")] {
+            let objects = ["--git-dir", folder.to_str().unwrap(), "cat-file", "--batch-all-objects", "--batch"];
+            let listed = self.git_ran(&objects);
+            assert!(listed.code == Some(0) && listed.stdout.contains(" blob "), "{listed}");
+            assert!(!listed.stdout.contains(text), "`{text}` is in an object of {}", folder.display());
+        }
+    }
+
     /// Asserts what must hold after any history: a sound ledger, a branch that equals it, clean git, no strays.
     #[track_caller]
     pub(crate) fn assert_sound(&self) {

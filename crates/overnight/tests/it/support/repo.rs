@@ -212,7 +212,7 @@ impl Repo {
         let own = self.user.map(|_| self.root.join("overnight"));
         let mut command = self.hermetic(Command::new(own.unwrap_or(env!("CARGO_BIN_EXE_overnight").into())));
         command.args(args);
-        let runs = ["audit", "check", "compare", "rebase", "run", "try"];
+        let runs = ["audit", "check", "compare", "mcp", "rebase", "run", "try"];
         if self.reaches_out.get() && args.iter().any(|arg| runs.contains(arg)) {
             command.args(["--sandbox", "none"]);
         }

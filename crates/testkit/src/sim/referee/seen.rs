@@ -31,6 +31,8 @@ counters! {
     deterministic,
     /// The first unequal repeat came after a candidate was judged as if there were none.
     woke_late,
+    /// Proposals that came by letter.
+    delivered,
     /// Trials of the champion for a candidate's sake, and for their own.
     aids,
     sentinels,

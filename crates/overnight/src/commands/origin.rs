@@ -9,7 +9,7 @@ use overnight_model::{CommitId, ExperimentId, Verdict, What};
 use crate::error::Outcome;
 
 /// What the proposal changed, against the surface of the champion that it stands on.
-pub(super) fn diff(reader: &Reader, events: &[StoredEvent]) -> Outcome<String> {
+pub(crate) fn diff(reader: &Reader, events: &[StoredEvent]) -> Outcome<String> {
     let Some(proposed) = latest(events) else { return Ok(String::new()) };
     let new = plans::contents(reader, &proposed.surface)?;
     let Some(old) = parent_surface(reader, proposed)? else { return Ok(String::new()) };
@@ -29,7 +29,7 @@ pub(super) fn diff(reader: &Reader, events: &[StoredEvent]) -> Outcome<String> {
 }
 
 /// The experiment that a commit of the branch is, or was before something was taken back.
-pub(super) fn experiment_of(reader: &Reader, commit: &CommitId) -> Outcome<Option<ExperimentId>> {
+pub(crate) fn experiment_of(reader: &Reader, commit: &CommitId) -> Outcome<Option<ExperimentId>> {
     let kept = reader.kept_rows()?;
     if let Some(row) = kept.iter().find(|row| row.commit.as_ref() == Some(commit)) {
         return Ok(Some(row.experiment));
@@ -59,10 +59,15 @@ fn latest(events: &[StoredEvent]) -> Option<&Proposed> {
 
 fn parent_surface(reader: &Reader, proposed: &Proposed) -> Outcome<Option<Vec<SurfaceBlob>>> {
     let Some(parent) = experiment_of(reader, &proposed.parent)? else { return Ok(None) };
-    if let Some(kept) = latest(&reader.events_of(parent)?) {
-        return Ok(Some(kept.surface.clone()));
+    surface_of(reader, parent)
+}
+
+/// The surface of an experiment as it is now; none where it never had one.
+pub(crate) fn surface_of(reader: &Reader, id: ExperimentId) -> Outcome<Option<Vec<SurfaceBlob>>> {
+    if let Some(proposed) = latest(&reader.events_of(id)?) {
+        return Ok(Some(proposed.surface.clone()));
     }
     let mut segments = reader.segments()?;
-    let baseline = segments.iter().rposition(|facts| facts.experiment == parent);
+    let baseline = segments.iter().rposition(|facts| facts.experiment == id);
     Ok(baseline.map(|index| segments.swap_remove(index).contents))
 }

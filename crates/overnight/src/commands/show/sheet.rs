@@ -1,0 +1,89 @@
+//! Everything that is said of one experiment, on a screen and as a page.
+
+use crate::ui::printable;
+use crate::views::report::{self, Block, Document, Line, Section, Tone};
+
+/// How much of an output is shown unasked.
+const TAIL_LINES: usize = 20;
+/// How much of one line: two or three rows of a terminal.
+const LINE_LIMIT: usize = 240;
+/// A page has room for more.
+const PAGE_LINES: usize = 2000;
+const PAGE_LINE_LIMIT: usize = 2000;
+
+/// A name, and what it stands for.
+pub(super) type Fact<'a> = (&'a str, String);
+
+pub(super) struct Sheet<'a> {
+    pub(super) title: String,
+    pub(super) facts: Vec<Fact<'a>>,
+    /// Trials and guards, each on a line.
+    pub(super) trials: Vec<String>,
+    pub(super) diff: String,
+    /// What gave it, how long it was in all, and what was kept of it.
+    pub(super) output: Option<(String, u64, String)>,
+    pub(super) trust: Option<String>,
+}
+
+impl Sheet<'_> {
+    pub(super) fn lines(&self) -> Vec<String> {
+        let Sheet { title, facts, trials, diff, output, trust } = self;
+        let mut lines = vec![title.clone()];
+        lines.extend(lines_of(facts));
+        lines.extend(trials.iter().cloned());
+        if !diff.is_empty() {
+            lines.push(String::new());
+            lines.push(printable(diff).trim_end().to_owned());
+        }
+        if let Some((title, bytes, text)) = output {
+            lines.push(String::new());
+            lines.push(format!("end of the output of {title} ({bytes} bytes in all):"));
+            lines.extend(tail(text, TAIL_LINES, LINE_LIMIT).iter().map(|line| format!("  {line}")));
+        }
+        if let Some(trust) = trust {
+            lines.push(String::new());
+            lines.push(trust.clone());
+        }
+        lines
+    }
+
+    pub(super) fn html(&self, study: &str) -> String {
+        let Sheet { title, facts, trials, diff, output, trust } = self;
+        let facts = facts.iter().map(|(name, said)| (name.to_string(), Line::from(said.as_str())));
+        let mut sections = vec![Section::new("", vec![Block::Facts(facts.collect())])];
+        if !trials.is_empty() {
+            let lines: Vec<&str> = trials.iter().map(|line| line.trim()).collect();
+            sections.push(Section::new("Trials", vec![Block::Code(lines.join("\n"))]));
+        }
+        if !diff.is_empty() {
+            sections.push(Section::new("What it changed", vec![Block::Diff(diff.clone())]));
+        }
+        if let Some((title, bytes, text)) = output {
+            let kept = tail(text, PAGE_LINES, PAGE_LINE_LIMIT).join("\n");
+            let end = if *bytes as usize > kept.len() + 1 { "the end of " } else { "" };
+            let note = Line::default().with(format!("{end}{bytes} bytes"), Tone::Faint);
+            sections.push(Section::new(&format!("The output of {title}"), vec![Block::Note(note), Block::Code(kept)]));
+        }
+        let about =
+            Line::from(format!("study {study}{}", trust.as_ref().map_or(String::new(), |it| format!(" · {it}"))));
+        report::html(&Document { title: format!("overnight · {title}"), about, sections }, None)
+    }
+}
+
+pub(super) fn lines_of(facts: &[Fact<'_>]) -> Vec<String> {
+    facts.iter().map(|(name, said)| format!("  {name:<11} {}", printable(said))).collect()
+}
+
+/// The last lines of a text, each to a limit.
+fn tail(text: &str, lines: usize, limit: usize) -> Vec<String> {
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..].iter().map(|line| cut(line, limit)).collect()
+}
+
+/// The beginning of a line that would fill the screen; `--output` has all of it.
+fn cut(line: &str, limit: usize) -> String {
+    match line.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}

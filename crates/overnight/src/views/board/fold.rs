@@ -1,0 +1,180 @@
+//! What only events tell: single runs, nights, how the champion moved. One event at a time, in order.
+
+use std::collections::HashMap;
+
+use overnight_model::event::{Event, Judged, Loss, Proposed, Purpose, SegmentFacts, What};
+use overnight_model::{BlobId, CommitId, ContentId, ExperimentId, Goal, Millis, Score, TrialId, Verdict};
+
+use super::Health;
+use super::nights::{Night, Spending};
+
+/// Beyond it a score is a lie or an accident, and is compared with nothing.
+const LARGEST_SCORE: f64 = 1e100;
+
+/// Everything seen so far. It may be fed to the last event and then followed, event by event.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fold {
+    running: HashMap<TrialId, Purpose>,
+    seen: HashMap<ExperimentId, Seen>,
+    contents: HashMap<ContentId, ExperimentId>,
+    /// Whose commit a head of the branch is or was.
+    pub(super) heads: HashMap<CommitId, ExperimentId>,
+    pub(super) nights: Vec<Night>,
+    /// How the champion moved: from which experiment on it is which.
+    pub(super) moves: Vec<Move>,
+    pub(super) health: Health,
+    goal: Option<Goal>,
+    last: u64,
+}
+
+/// The champion's place was taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Move {
+    /// The last experiment that had begun by then.
+    pub(super) at: u64,
+    pub(super) champion: ExperimentId,
+    pub(super) is_retreat: bool,
+}
+
+/// What is remembered of one experiment beside its row.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    /// The best that a single run of it gave.
+    pub(super) best: Option<f64>,
+    /// What its last run, guard or agent printed.
+    pub(super) output: Option<BlobId>,
+    was_asked: bool,
+    is_reviewed: bool,
+}
+
+impl Fold {
+    pub(crate) fn apply(&mut self, event: &Event) {
+        if let Some(night) = self.nights.last_mut().filter(|night| night.stopped.is_none()) {
+            night.last_at = event.at;
+        }
+        if let Some(id) = event.what.experiment() {
+            self.last = self.last.max(id.0);
+        }
+        match &event.what {
+            What::SegmentOpened(facts) => self.open_segment(facts),
+            What::RunStarted(facts) => {
+                // What was in flight is lost with the run before it.
+                self.running.clear();
+                self.nights.push(Night::begin(facts, event.at));
+            }
+            What::RunStopped { reason } => self.night(|night| night.stopped = Some(reason.clone())),
+            What::Asked { experiment, .. } => {
+                self.seen.entry(*experiment).or_default().was_asked = true;
+                self.spend(|spending| spending.attempts += 1);
+            }
+            What::AttemptFailed { experiment, output: Some(output), .. } => {
+                self.seen.entry(*experiment).or_default().output = Some(output.blob.clone());
+            }
+            What::Proposed(proposed) => self.propose(proposed),
+            // What it gave on another champion says nothing of it on this one.
+            What::Restacked(proposed) | What::Repaired(proposed) => {
+                self.seen.entry(proposed.experiment).or_default().best = None
+            }
+            What::Reviewed(reviewed) => self.seen.entry(reviewed.experiment).or_default().is_reviewed = true,
+            What::TrialStarted { trial, purpose, .. } => {
+                self.running.insert(*trial, *purpose);
+            }
+            What::TrialFinished { trial, experiment, measurement } => {
+                let purpose = self.running.remove(trial);
+                let seen = self.seen.entry(*experiment).or_default();
+                seen.output = measurement.output.as_ref().map(|output| output.blob.clone()).or(seen.output.take());
+                let score = measurement.metric.map(Score::get).filter(|score| score.abs() <= LARGEST_SCORE);
+                if let Some((score, goal)) = score.zip(self.goal) {
+                    let is_better = seen.best.is_none_or(|best| goal.gain(best, score) > 0.0);
+                    seen.best = if is_better { Some(score) } else { seen.best };
+                }
+                self.health.closing_trials += u64::from(purpose == Some(Purpose::Close));
+                let took = measurement.wall();
+                if let Some(purpose) = purpose {
+                    self.spend(|spending| spending.trial(purpose, took));
+                }
+            }
+            What::TrialLost { trial, loss, .. } => {
+                self.running.remove(trial);
+                match loss {
+                    Loss::Interrupted | Loss::Suspended => self.health.lost += 1,
+                    Loss::Fault { .. } => self.health.faults += 1,
+                }
+            }
+            What::GuardFinished { experiment, output: Some(output), .. } => {
+                self.seen.entry(*experiment).or_default().output = Some(output.blob.clone());
+            }
+            What::Judged(Judged { verdict, .. }) => self.spend(|spending| {
+                spending.experiments += u64::from(verdict.is_counted());
+                spending.kept += u64::from(*verdict == Verdict::Kept);
+            }),
+            What::Retracted(_) => self.health.retracted += 1,
+            What::BranchAdvanced { experiment, to, retracted, .. } => {
+                self.heads.insert(to.clone(), *experiment);
+                let is_retreat = retracted.is_some();
+                let is_reviewed = self.seen(*experiment).is_some_and(|seen| seen.is_reviewed);
+                // A keep has its own place on the axis; a retreat and a person's word come where the study is by then.
+                let at = if is_retreat || is_reviewed { self.last } else { experiment.0 };
+                let at = self.moves.last().map_or(at, |before| at.max(before.at));
+                self.moves.push(Move { at, champion: *experiment, is_retreat });
+            }
+            _ => {}
+        }
+    }
+
+    /// The last run of the loop, else the last of any kind.
+    pub(super) fn last_night(&self) -> Option<&Night> {
+        self.nights.iter().rfind(|night| night.is_loop).or(self.nights.last())
+    }
+
+    pub(super) fn total(&self) -> Spending {
+        let none = Spending { cost_usd: Some(0.0), ..Spending::default() };
+        let sum = self.nights.iter().fold(none, |sum, night| sum.and(&spending_of(night)));
+        match self.nights.is_empty() {
+            true => Spending::default(),
+            false => sum,
+        }
+    }
+
+    pub(super) fn seen(&self, id: ExperimentId) -> Option<&Seen> {
+        self.seen.get(&id)
+    }
+
+    fn open_segment(&mut self, facts: &SegmentFacts) {
+        self.goal = Some(facts.metric.goal);
+        // Contents may come again: they are measured by another evaluation.
+        self.contents.clear();
+        self.heads.insert(facts.baseline.clone(), facts.experiment);
+        self.last = self.last.max(facts.experiment.0);
+        self.moves.push(Move { at: facts.experiment.0, champion: facts.experiment, is_retreat: false });
+        self.health.network = facts.evaluate.network;
+        self.health.has_guards = !facts.guards.is_empty();
+    }
+
+    fn propose(&mut self, proposed: &Proposed) {
+        let Proposed { experiment, content, took, output, .. } = proposed;
+        let seen = self.seen.entry(*experiment).or_default();
+        seen.output = output.as_ref().map(|output| output.blob.clone());
+        // Nobody was asked for it and it is an old one: the engine itself tries it again.
+        let is_again = !seen.was_asked && self.contents.contains_key(content);
+        self.health.tried_again += u64::from(is_again && proposed.agent != "person");
+        self.contents.entry(content.clone()).or_insert(*experiment);
+        self.spend(|spending| spending.agents.0 += took.0);
+    }
+
+    fn night(&mut self, change: impl FnOnce(&mut Night)) {
+        if let Some(night) = self.nights.last_mut() {
+            change(night);
+        }
+    }
+
+    fn spend(&mut self, change: impl FnOnce(&mut Spending)) {
+        self.night(|night| change(&mut night.spending));
+    }
+}
+
+/// What a night spent, its own length included.
+pub(super) fn spending_of(night: &Night) -> Spending {
+    let wall: Millis = night.last_at.since(night.started_at);
+    Spending { wall, ..night.spending }
+}

@@ -1,0 +1,1 @@
+print("loss: 1")

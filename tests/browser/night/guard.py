@@ -1,0 +1,3 @@
+knobs = {}
+exec(open("knobs.py").read(), knobs)
+assert knobs["rate"] > 1.5, "the rate is too small to be of use"

@@ -1,0 +1,3 @@
+rate = 8.0
+width = 4
+decay = 2.0
