@@ -214,7 +214,10 @@ fn five_lines_are_enough() {
     assert_eq!(spec.program, "program.md");
     assert_eq!(spec.evaluate.kill, Millis::seconds(600));
     let timeout = Millis::seconds(600);
-    assert_eq!(spec.agent, AgentSpec { ahead: 1, ..AgentSpec::one(AgentKind::Tuner, timeout, Network::Full) });
+    assert_eq!(
+        spec.agent,
+        AgentSpec { ahead: 1, repairs: 1, ..AgentSpec::one(AgentKind::Tuner, timeout, Network::Full) }
+    );
     assert_eq!(spec.evaluate, Evaluate::new("python3 train.py", Millis::seconds(300)));
     assert_eq!(spec.sandbox, SandboxSpec::default());
     assert_eq!(spec.sandbox.min, Tier::Standard);
