@@ -92,9 +92,10 @@ fn has_files(folder: &Path) -> bool {
 const GIT_INIT: What = What::Git(&["init"]);
 const GIT_COMMIT: What = What::Git(&["add -A", "commit -m baseline"]);
 
-/// A study that nothing was run of, as `status` tells it too.
-pub(super) fn unbegun(place: &Place, site: Site) -> Outcome<Vec<String>> {
-    Ok(one(place, &Standing::of(site)?))
+/// What stands in the way of the first run, where a check found something.
+pub(super) fn not_ready(place: &Place, site: Site) -> Outcome<Option<Vec<String>>> {
+    let standing = Standing::of(site)?;
+    Ok(matches!(standing.checked, Checked::NotReady { .. }).then(|| one(place, &standing)))
 }
 
 fn one(place: &Place, standing: &Standing) -> Vec<String> {

@@ -25,15 +25,17 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     let imports =
         reader.as_ref().map(|reader| super::imports(reader, summary.as_ref())).transpose()?.unwrap_or_default();
     let imported = term::imported_line(&imports).map(|line| format!("{line} · not measured here"));
+    let mut lines = vec![format!("study      {} · {}", site.study, describe(state, holder.as_ref()))];
     let Some(summary) = summary else {
-        // Nothing has run: what stands in the way of it is the same as `overnight` alone says.
-        let mut lines = super::bare::unbegun(place, site)?;
+        let next = format!("next       overnight run{}", super::study_flag(&site));
+        // What a check found to stand in the way is said here as `overnight` alone says it.
+        let in_the_way = super::bare::not_ready(place, site)?;
+        lines = in_the_way.unwrap_or_else(|| vec![lines.remove(0), next]);
         lines.splice(1..1, imported);
         lines.splice(1..1, paused.then(|| "paused     nothing new begins before `overnight resume`".to_owned()));
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };
-    let mut lines = vec![format!("study      {} · {}", site.study, describe(state, holder.as_ref()))];
     lines.extend(results(&summary, (asked, holdout), holder.is_some(), &super::study_flag(&site)));
     lines.extend(imported);
     ui::data(&lines.join("\n"));

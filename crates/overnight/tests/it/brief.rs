@@ -15,7 +15,8 @@ fn planned(plan: &[&str], more: &str) -> (Repo, std::path::PathBuf) {
     for (at, idea) in plan.iter().enumerate() {
         repo.write(&format!("ideas/{at}"), idea);
     }
-    repo.triplet(&format!("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"\nahead = 0\n{more}")).commit("a plan");
+    repo.triplet(&format!("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"\nahead = 0\nrepairs = 0\n{more}"))
+        .commit("a plan");
     (repo, briefs)
 }
 
