@@ -27,12 +27,13 @@ pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     let imported = term::imported_line(&imports).map(|line| format!("{line} · not measured here"));
     let mut lines = vec![format!("study      {} · {}", site.study, describe(state, holder.as_ref()))];
     let Some(summary) = summary else {
-        let next = format!("next       overnight run{}", super::study_flag(&site));
+        let next = if paused { "resume" } else { "run" };
+        let next = format!("next       overnight {next}{}", super::study_flag(&site));
         // What a check found to stand in the way is said here as `overnight` alone says it.
-        let in_the_way = super::bare::not_ready(place, site)?;
-        lines = in_the_way.unwrap_or_else(|| vec![lines.remove(0), next]);
+        let in_the_way = super::bare::not_ready(place, site)?.filter(|_| !paused);
+        let paused = paused.then(|| "paused     nothing new begins before that".to_owned());
+        lines = in_the_way.unwrap_or_else(|| lines.into_iter().chain(paused).chain([next]).collect());
         lines.splice(1..1, imported);
-        lines.splice(1..1, paused.then(|| "paused     nothing new begins before `overnight resume`".to_owned()));
         ui::data(&lines.join("\n"));
         return Ok(Exit::Done);
     };
