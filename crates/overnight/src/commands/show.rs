@@ -26,6 +26,9 @@ use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, printable};
 use crate::views::{json, night, term};
 
+/// What an agent printed while it mended something; what is shown unasked is what was run.
+const REPAIR: &str = "the agent's repair";
+
 pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     let (site, reader) = super::ledger(place)?;
     if args.what == "literals" {
@@ -59,7 +62,8 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     trials.extend(case.trial_lines());
     trials.extend(guards::lines(&events));
     // What the champion printed is not about this experiment.
-    let mut own = outputs(&events).into_iter().filter(|(title, _)| !title.ends_with(guards::ON_CHAMPION));
+    let mut own =
+        outputs(&events).into_iter().filter(|(title, _)| !title.ends_with(guards::ON_CHAMPION) && title != REPAIR);
     let output = match own.next_back() {
         Some((title, output)) => Some((title, output.bytes, text_of(&reader, output)?)),
         None => None,
@@ -232,7 +236,7 @@ fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
                 found.push(("the agent".to_owned(), output));
             }
             What::Repaired(Proposed { output: Some(output), .. }) | What::NotRepaired { output: Some(output), .. } => {
-                found.push(("the agent's repair".to_owned(), output));
+                found.push((REPAIR.to_owned(), output));
             }
             What::GuardFinished { .. } => {
                 let run = guards.next();

@@ -92,7 +92,7 @@ fn a_champion_that_no_longer_runs_ends_the_night_before_more_ideas_are_lost() {
     );
     let needs = format!("test -e {} || {{ echo the data is gone; exit 1; }}\n", data.display());
     repo.write("agent.sh", &agent).write("score.sh", &format!("{needs}{}", repo.read("score.sh")));
-    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"\nahead = 0").commit("an agent");
+    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"sh agent.sh\"\nahead = 0\nrepairs = 0").commit("an agent");
     insta::assert_snapshot!(repo.overnight(&["run", "--no-tui", "--experiments", "50"]).ended(4), @"
     --- to people
     overnight · study main · loss (lower is better) · budget 10s · agent command · 1 slot

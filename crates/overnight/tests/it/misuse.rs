@@ -225,7 +225,8 @@ fn a_log_is_a_page_unless_more_is_asked_for() {
     let lines = |args: &[&str]| repo.ok(args).stdout.lines().count();
     let page = repo.ok(&["log"]).says("`overnight log --all` shows all of them");
     assert_eq!(page.stdout.lines().count(), 21);
-    assert_eq!((lines(&["log", "-n", "3"]), lines(&["log", "--all"]), lines(&["log", "-n", "0"])), (4, 24, 1));
+    assert_eq!((lines(&["log", "-n", "3"]), lines(&["log", "--all"])), (4, 24));
+    repo.overnight(&["log", "-n", "0"]).ended(2).says("-n 0 would show nothing");
     assert_eq!((lines(&["log", "--json"]), lines(&["log", "--json", "-n", "5"])), (23, 5));
     repo.overnight(&["log", "-n", "3", "--all"]).ended(2).says("cannot be used with");
 }
@@ -240,7 +241,7 @@ fn what_agents_and_programs_say_cannot_move_the_cursor() {
     for screen in screens {
         assert!(!screen.to_string().contains(['\x1b', '\x07']), "{screen}");
     }
-    assert_eq!(repo.experiment(1)["description"], "a [31mred[0m idea");
+    assert_eq!(repo.experiment(1)["description"], "a red idea");
 }
 
 #[test]

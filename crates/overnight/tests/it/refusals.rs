@@ -24,20 +24,13 @@ fn a_triplet_with_a_slip_is_shown_with_its_line() {
 #[test]
 fn a_key_whose_part_is_still_to_come_is_refused() {
     let repo = Repo::new();
-    repo.triplet("smoke = \"make\"\n[cases]\nscreen = 30");
+    repo.triplet("[cases]\nscreen = 30");
     insta::assert_snapshot!(repo.overnight(&["run"]).ended(2), @r#"
     --- to people
-    error: `evaluate.smoke` is not yet supported
-      --> overnight.toml:6:1
-       |
-     6 | smoke = "make"
-       | ^^^^^
-       = hint: put it in front of `run`: `quick-check && …`
-
     error: `[cases]` is not yet supported
-      --> overnight.toml:7:2
+      --> overnight.toml:6:2
        |
-     7 | [cases]
+     6 | [cases]
        |  ^^^^^
        = hint: let `evaluate.run` go through all cases and print their mean
     --- exit code 2

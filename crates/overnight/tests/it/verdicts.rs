@@ -11,6 +11,8 @@ test -f ideas/$n && . ./ideas/$n; echo idea $n
 /// A study whose agent works through a plan of shell scripts, one for each experiment.
 fn planned(plan: &[&str]) -> Repo {
     let repo = Repo::with_agent(PLAN);
+    // What a crash comes to is the point here, and not what is made of it.
+    repo.triplet("repairs = 0");
     for (at, idea) in plan.iter().enumerate() {
         repo.write(&format!("ideas/{}", at + 1), idea);
     }
@@ -247,7 +249,7 @@ fn policy_when_anything_but_the_surface_is_changed() {
     it left a symbolic link in place of `knobs.py`
     it removed `knobs.py`
     it left a folder in place of `knobs.py`
-    it changed `ideas`, which is locked
+    it removed `ideas`, which is locked
     it changed `score.sh`, which is locked
     it left a FIFO in place of `knobs.py`
     it left a file with a second name in place of `knobs.py`
