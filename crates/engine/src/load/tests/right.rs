@@ -265,7 +265,7 @@ fn every_key_that_is_for_later_is_refused_by_name() {
             refused += 1;
         }
     }
-    assert_eq!(refused, 10);
+    assert_eq!(refused, 7);
 }
 
 /// Text that comes near enough to a real file to reach every reader.
