@@ -73,13 +73,7 @@ impl Night {
     fn resume(dir: &Path) -> Night {
         let (ledger, state) = Ledger::open(dir).unwrap();
         let facts = ledger.reader().segments().unwrap().remove(0);
-        let agent = AgentSpec {
-            kind: AgentKind::Command("agent".into()),
-            timeout: Millis::seconds(60),
-            network: Network::Full,
-            ahead: 0,
-            brief_tokens: AgentSpec::BRIEF_TOKENS,
-        };
+        let agent = AgentSpec::one(AgentKind::Command("agent".into()), Millis::seconds(60), Network::Full);
         let spec = Spec {
             study: "main".into(),
             surface: facts.surface,
@@ -169,6 +163,7 @@ impl Night {
             tokens: None,
             reseeds: false,
             edits: Vec::new(),
+            used: None,
             took: Millis(0),
             output: None,
         };
