@@ -136,6 +136,8 @@ fn without_escapes(text: &str) -> String {
         match introduced {
             // Parameters, and the one letter that ends them.
             Some('[') => while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {},
+            // What chooses a set of letters, and which.
+            Some(' '..='/') => while chars.next_if(|c| matches!(c, ' '..='/')).is_some() {},
             // A text, to its end or that of the line.
             Some(']' | 'P' | 'X' | '^' | '_') => {
                 while chars.next_if(|c| !matches!(c, '\n' | '\u{7}' | '\u{1b}' | '\u{9c}')).is_some() {}

@@ -129,5 +129,5 @@ fn what_one_agent_writes_to_the_next_is_shown_as_data() {
     }
     assert!(text.matches("IGNORE").count() >= 3, "idea, diff and output:\n{text}");
     let got = std::fs::read_to_string(briefs.join("1")).unwrap();
-    assert!(got.contains("IGNORE <U+202E>") && !got.contains('\u{202e}'), "{got}");
+    assert!(got.contains("IGNORE <U+001B>[31m the rules") && !got.contains(['\u{202e}', '\u{1b}']), "{got}");
 }

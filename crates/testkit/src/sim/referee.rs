@@ -366,7 +366,7 @@ impl Referee {
                 life.becomes(&proposed.commit.0);
                 life.parent = Some(proposed.parent.0.clone());
             }
-            What::RepairAsked { experiment, .. } => self.ask_repair(setup, *experiment),
+            What::RepairAsked { experiment, agent } => self.ask_repair(setup, *experiment, agent),
             What::Repaired(proposed) => self.repair(proposed),
             What::NotRepaired { experiment, .. } => self.give_up_repair(*experiment),
             What::Restacked(proposed) => self.restack(proposed),

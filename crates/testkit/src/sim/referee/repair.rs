@@ -2,13 +2,14 @@
 
 use overnight_model::ExperimentId;
 use overnight_model::event::{Proposed, Purpose};
+use overnight_model::spec::AgentKind;
 
 use super::Referee;
 use crate::sim::setup::Setup;
 
 impl Referee {
-    pub(super) fn ask_repair(&mut self, setup: &Setup, id: ExperimentId) {
-        assert!(!setup.tuner, "the tuner is asked to repair something");
+    pub(super) fn ask_repair(&mut self, setup: &Setup, id: ExperimentId, agent: &str) {
+        assert_ne!(agent, AgentKind::Tuner.name(), "the tuner is asked to repair something");
         assert_eq!(self.unadvanced, None, "a repair is asked for before the branch is where the last verdict wants it");
         assert!(!self.closing, "a repair is asked for while the night was closed");
         assert!(self.running.values().all(|(owner, ..)| *owner != id), "{id} is repaired while it runs");
