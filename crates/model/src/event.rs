@@ -138,6 +138,8 @@ pub enum What {
         failure: AttemptFailure,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Output>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ModelUse>,
     },
     /// The champion had moved: the proposal was put on the new one, and is measured there.
     Restacked(Proposed),

@@ -32,7 +32,7 @@ impl<M: Machine> Dispatch<M> {
 
     /// Takes up the next proposal that came by letter, if its turn has come.
     pub(super) fn take_proposal(&mut self, draft: &mut Draft, now: Timestamp, in_place: bool) -> Result<bool, Fault> {
-        if !self.study.takes_letter(in_place) {
+        if !self.study.takes_letter(in_place, now) {
             return Ok(false);
         }
         let inbox = self.inbox();

@@ -367,8 +367,8 @@ impl<M: Machine> Dispatch<M> {
                 let answer = Answer { experiment, from, base, contents, description, edits, took, output, used };
                 return self.learn_proposal(draft, now, answer);
             }
-            Arrival::AttemptFailed { experiment, failure, output, .. } if self.is_proposed(experiment) => {
-                What::NotRepaired { experiment, failure, output: draft.keep(output) }
+            Arrival::AttemptFailed { experiment, failure, output, used } if self.is_proposed(experiment) => {
+                What::NotRepaired { experiment, failure, output: draft.keep(output), used }
             }
             Arrival::AttemptFailed { experiment, failure, output, used } => {
                 What::AttemptFailed { experiment, failure, output: draft.keep(output), used }

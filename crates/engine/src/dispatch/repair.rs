@@ -26,7 +26,7 @@ impl<M: Machine> Dispatch<M> {
     }
 
     pub(super) fn learn_repair(&mut self, draft: &mut Draft, now: Timestamp, answer: Answer) -> Result<(), Fault> {
-        let Answer { experiment, contents, description, took, output, .. } = answer;
+        let Answer { experiment, contents, description, took, output, used, .. } = answer;
         let output = draft.keep(output);
         let state = self.study.state();
         let found = state.find(experiment).ok_or_else(|| Fault::lost("the experiment to repair"))?;
@@ -36,7 +36,7 @@ impl<M: Machine> Dispatch<M> {
         let original = (self.contents_of(made_from.id)?, made_from.tokens);
         let (agent, before) = (found.agent.clone(), found.description.clone());
         if let Some(failure) = self.no_repair(experiment, &original.0, &contents)? {
-            self.note(draft, now, What::NotRepaired { experiment, failure, output });
+            self.note(draft, now, What::NotRepaired { experiment, failure, output, used });
             return Ok(());
         }
         let before = shortened(&before);
@@ -47,7 +47,7 @@ impl<M: Machine> Dispatch<M> {
         let edits = self.edits_between(&original.0, &contents);
         let description = one_line(&description);
         let made = Made { experiment, agent, parent, description, contents, original, edits };
-        let proposed = Proposed { took, output, ..self.make(draft, now, made)? };
+        let proposed = Proposed { took, output, used, ..self.make(draft, now, made)? };
         self.note(draft, now, What::Repaired(proposed));
         Ok(())
     }

@@ -231,6 +231,13 @@ pub fn open(
     Ok(Opened { study, ledger, user, store, lock, baseline, opening, contents, notes, found, inputs })
 }
 
+/// Whether what is left in our own folder would end up elsewhere: see below.
+pub fn refuse_foreign_state(site: &Site) -> Result<(), OpenError> {
+    let user = UserRepo::discover(&site.dir)?;
+    let head = user.head()?;
+    refuse_tracked_state(site, &user, head)
+}
+
 /// A link or a file of our own folder's name, come with the repository, would lead what we write and remove elsewhere.
 pub(crate) fn refuse_tracked_state(site: &Site, user: &UserRepo, head: ObjectId) -> Result<(), OpenError> {
     let state = user.prefix(&site.dir).join(STATE);

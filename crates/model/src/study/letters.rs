@@ -2,8 +2,10 @@
 
 use super::Study;
 use super::state::State;
+use crate::event::StopReason;
 use crate::id::ExperimentId;
 use crate::spec::AgentKind;
+use crate::units::Timestamp;
 
 /// Whether nothing of what an agent of this name proposes was written by a model: a person's own, and the tuner's.
 pub fn is_by_hand(agent: &str) -> bool {
@@ -45,9 +47,14 @@ impl State {
 impl Study {
     /// Whether a proposal that came by letter may join now. It says what it was made from, so a champion that moves
     /// meanwhile is no loss: it is put on the new one. `in_place` is for one that takes the place of a question.
-    pub fn takes_letter(&self, in_place: bool) -> bool {
+    pub fn takes_letter(&self, in_place: bool, now: Timestamp) -> bool {
         let Some(run) = self.state.run.as_ref().filter(|run| run.stopping.is_none()) else { return false };
         if self.is_for_one() || self.state.is_paused() || !self.state.calibrated() || self.state.champion().is_none() {
+            return false;
+        }
+        // A run that will begin nothing more would leave it without a verdict; in the box it is there for the next one.
+        let is_target = matches!(self.enough(now), Some(StopReason::Target { .. }));
+        if self.over(now).is_some() || is_target || self.is_closing(now, false) {
             return false;
         }
         // Who only thinks takes no slot: what is ready need not wait for that.

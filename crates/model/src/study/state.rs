@@ -169,7 +169,9 @@ impl State {
                 (entry.asked, entry.was_asked) = (true, true);
                 entry.asked_at = at;
                 entry.agent = agent.clone();
-                self.turns.ask(*experiment, agent);
+                if !self.delivered.contains(experiment) {
+                    self.turns.ask(*experiment, agent);
+                }
                 entry.parent = Some(parent.clone());
                 self.saw(*experiment);
             }
@@ -189,7 +191,9 @@ impl State {
                 if self.open.get(&proposed.experiment).is_some_and(|open| open.asked) {
                     self.answered(proposed.experiment, None, at);
                 }
-                self.turns.come(proposed.experiment, &proposed.agent);
+                if !self.delivered.contains(&proposed.experiment) {
+                    self.turns.come(proposed.experiment, &proposed.agent);
+                }
                 self.propose(proposed, at);
             }
             What::TrialStarted { trial, experiment, purpose, seed, slot, aid } => {
@@ -580,8 +584,11 @@ impl State {
         let Judged { experiment: id, verdict, reason, metric, estimate, .. } = judged;
         let Some(mut experiment) = self.open.remove(id) else { return };
         let is_delivered = self.delivered.remove(id);
-        self.turns.judge(&experiment, judged);
-        self.note_failing(&experiment, *verdict, reason, at);
+        // Somebody outside may call itself by the name of an agent of this study.
+        if !is_delivered {
+            self.turns.judge(&experiment, judged);
+            self.note_failing(&experiment, *verdict, reason, at);
+        }
         self.tuning.end(*id, self.came(&experiment, *verdict));
         self.let_go(&experiment, *verdict);
         experiment.verdict = Some((*verdict, reason.clone()));

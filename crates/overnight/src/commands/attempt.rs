@@ -92,6 +92,7 @@ fn with_the_run(site: &Site, args: &Try, holder: &Holder) -> Outcome<Option<Row>
     let base = Base::champion(site)?;
     let contents = made(args, UserRepo::discover(&site.dir)?.workdir(), base.contents.clone())?;
     let delivery = letters::delivery("person", &args.message, base, contents);
+    overnight_engine::open::refuse_foreign_state(site)?;
     let letter = deliver::leave(site, &delivery, clock::now())?;
     if !args.json {
         ui::say(&format!("process {} runs the study and measures it; Ctrl-C leaves it there", holder.pid));

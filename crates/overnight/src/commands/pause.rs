@@ -6,6 +6,7 @@ use overnight_engine::inbox::{Inbox, Letter};
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, locate};
 use overnight_engine::lock::Holder;
+use overnight_engine::open;
 use overnight_engine::say::{self, Posted};
 
 use crate::args::Place;
@@ -28,6 +29,7 @@ fn say_it(place: &Place, paused: bool) -> Outcome<Exit> {
 
 /// Pauses a study or lets it go on, and says what that means.
 pub(crate) fn set(site: &Site, paused: bool, what: &str) -> Outcome<String> {
+    open::refuse_foreign_state(site)?;
     let _turn = Inbox::of(&site.state()).turn()?;
     let summary = Reader::find(&site.state())?.map(|reader| reader.summary()).transpose()?.flatten();
     if is_paused(site, summary.as_ref())? == paused {

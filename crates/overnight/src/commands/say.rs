@@ -4,6 +4,7 @@ use overnight_engine::clock;
 use overnight_engine::inbox::{Inbox, Letter};
 use overnight_engine::load::{Site, locate};
 use overnight_engine::lock::Holder;
+use overnight_engine::open;
 use overnight_engine::say::{self, Posted, Word};
 use serde_json::json;
 
@@ -40,6 +41,7 @@ pub(crate) fn say(place: &Place, args: &Say) -> Outcome<Exit> {
         return list(&say::words(&site)?, &site, args.json);
     }
     let text = args.done.is_none().then(|| text(&args.words.join(" "))).transpose()?;
+    open::refuse_foreign_state(&site)?;
     let _turn = Inbox::of(&site.state()).turn()?;
     let known = say::words(&site)?;
     let letter = match (args.done, text) {
@@ -72,6 +74,7 @@ pub(crate) fn say(place: &Place, args: &Say) -> Outcome<Exit> {
 /// Says something in the name of `who`, and tells from when on it is told.
 pub(crate) fn speak(site: &Site, who: &str, said: &str) -> Outcome<String> {
     let text = text(&format!("{who}: {said}"))?;
+    open::refuse_foreign_state(site)?;
     let _turn = Inbox::of(&site.state()).turn()?;
     let letter = words(text, &say::words(site)?)?;
     let me = Holder { pid: std::process::id(), what: "overnight mcp".to_owned(), dir: site.dir.clone() };

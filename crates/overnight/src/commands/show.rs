@@ -29,6 +29,9 @@ use crate::views::{json, night, team, term};
 /// What an agent printed while it mended something; what is shown unasked is what was run.
 const REPAIR: &str = "the agent's repair";
 
+/// Whose output only people see.
+pub(crate) const SCORER: &str = "the scorer";
+
 pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     let (site, reader) = super::ledger(place)?;
     if args.what == "literals" {
@@ -250,7 +253,7 @@ fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
             What::TrialFinished { trial, measurement, .. } => {
                 found.extend(measurement.output.as_ref().map(|output| (format!("trial {trial}"), output)));
                 let scorer = measurement.scorer.as_ref().and_then(|scorer| scorer.output.as_ref());
-                found.extend(scorer.map(|output| (format!("the scorer of trial {trial}"), output)));
+                found.extend(scorer.map(|output| (format!("{SCORER} of trial {trial}"), output)));
             }
             _ => {}
         }

@@ -122,6 +122,31 @@ fn input_that_is_no_protocol_is_passed_over_and_nothing_but_protocol_comes_out()
     assert!(!repo.state().join("ledger.db").exists(), "nothing was run");
 }
 
+/// What the scorer prints may quote the answers.
+#[test]
+fn what_a_scorer_said_is_in_no_answer() {
+    let repo = Repo::with_agent("echo 'x = 9' > knobs.py; echo idea\n");
+    repo.write(
+        "judge.sh",
+        "test \"$(cat $OVERNIGHT_ARTIFACTS/x)\" = 5 || { echo the secret answer is 42 >&2; exit 3; }; echo 'loss: 4'\n",
+    );
+    repo.write("score.sh", "sed -n 's/^x = //p' knobs.py > $OVERNIGHT_OUT/x; echo made it\n");
+    let triplet =
+        repo.read("overnight.toml").replace("run = \"sh score.sh\"", "run = \"sh score.sh\"\nscore = \"sh judge.sh\"");
+    repo.write("overnight.toml", &triplet).commit("a scorer");
+    repo.overnight(&["run", "--no-tui", "--experiments", "1"]);
+    repo.ok(&["show", "1", "--output"]).says("the secret answer is 42");
+    let mut raw = Raw::start(&repo);
+    let one = json!({ "experiment": 1 });
+    for (tool, arguments) in [("output", one.clone()), ("show", one), ("log", json!({})), ("status", json!({}))] {
+        let answer = raw.tool(tool, arguments).to_string();
+        assert!(!answer.contains("secret answer"), "{tool}: {answer}");
+    }
+    let output = raw.tool("output", json!({ "experiment": 1 })).to_string();
+    assert!(output.contains("made it"), "{output}");
+    raw.close();
+}
+
 #[test]
 fn a_client_that_leaves_in_the_middle_loses_nothing_and_leaves_nobody_behind() {
     let gated = Gated::new();

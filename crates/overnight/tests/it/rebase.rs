@@ -271,7 +271,10 @@ fn a_state_folder_that_came_with_the_repository_is_refused() {
     for command in [&["check"][..], &["run", "--no-tui"], &["rebase", "--no-tui"]] {
         repo.overnight(command).ended(3).says("`.overnight` is tracked by git").says("git rm --cached .overnight");
     }
-    assert!(victim.join("main/check/precious").exists());
+    for command in [&["say", "faster"][..], &["pause"]] {
+        repo.overnight(command).ended(3).says("`.overnight` is tracked by git");
+    }
+    assert!(victim.join("main/check/precious").exists() && !victim.join("main/inbox").exists());
 }
 
 #[test]

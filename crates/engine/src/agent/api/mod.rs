@@ -72,6 +72,8 @@ pub(crate) fn ask(
 /// What a turn gives: a surface and its title.
 type Proposed = (Contents, String);
 
+const CUT: &str = "the answer was cut off at its limit of tokens before it was complete: raise `agent.max_tokens`";
+
 fn propose(turn: &mut Turn<'_>, brief: &mut Brief, contents: &Contents) -> Result<Proposed, Gone> {
     turn.find_key()?;
     let (api, surface) = (turn.api, &turn.room.shop.spec.surface);
@@ -85,17 +87,18 @@ fn propose(turn: &mut Turn<'_>, brief: &mut Brief, contents: &Contents) -> Resul
     let reply = first_answer(turn, brief, values.as_ref())?;
     let mut draft = Draft { edits: api.edits, shown, values, contents, blocks: Vec::new(), title: None };
     match draft.take(&reply.text) {
+        // What is there may be half of an edit of several parts.
+        _ if reply.is_cut => Err(turn.fails(Kind::Malformed, CUT)),
         Ok(proposed) => Ok(proposed),
-        Err(_) if reply.is_cut => Err(turn.fails(
-            Kind::Malformed,
-            "the answer was cut off at its limit of tokens before an edit was complete: raise `agent.max_tokens`",
-        )),
         Err(failed) if failed.is_empty() => Err(Gone::Failure(AttemptFailure::NoChange)),
         Err(failed) => {
             let listed = draft.values.as_ref().map(Values::listed);
             let parts = prompt::again(api.edits, &failed, &draft.around(&failed), listed.as_deref());
             turn.note("asked again, with what was wrong");
             let reply = turn.ask(&parts, draft.values.as_ref())?;
+            if reply.is_cut {
+                return Err(turn.fails(Kind::Malformed, CUT));
+            }
             draft.take(&reply.text).map_err(|failed| {
                 let why = failed.first().map_or("it has no edit in it, the second time too", |failed| &failed.why);
                 turn.fails(Kind::Malformed, why)

@@ -1,6 +1,7 @@
 //! What comes by letter: proposals, and a wish to pause.
 
 use super::*;
+use crate::spec::Limit;
 
 fn deliver(driver: &mut Driver, text: &str) -> ExperimentId {
     let id = driver.study.state().next_experiment();
@@ -13,16 +14,19 @@ fn deliver(driver: &mut Driver, text: &str) -> ExperimentId {
 #[test]
 fn a_letter_joins_while_an_agent_thinks_and_not_while_every_slot_has_its_work() {
     let mut driver = Driver::new(spec());
-    assert!(!driver.study.takes_letter(true), "nothing to compare it with");
+    assert!(!driver.study.takes_letter(true, Timestamp(driver.now)), "nothing to compare it with");
     driver = Driver::calibrated(spec(), [10.0, 10.1, 9.9]);
     assert!(matches!(driver.step(), Step::Ask { .. }));
-    assert!(driver.study.takes_letter(false), "who thinks takes no slot");
+    assert!(driver.study.takes_letter(false, Timestamp(driver.now)), "who thinks takes no slot");
     let id = deliver(&mut driver, "by letter");
     assert!(driver.study.state().has_read("letter of by letter"));
-    assert!(!driver.study.takes_letter(false) && driver.study.takes_letter(true));
+    assert!(
+        !driver.study.takes_letter(false, Timestamp(driver.now))
+            && driver.study.takes_letter(true, Timestamp(driver.now))
+    );
     assert!(matches!(driver.step(), Step::StartTrial { experiment, .. } if experiment == id));
     driver.happen(What::StopRequested { hurry: false });
-    assert!(!driver.study.takes_letter(true));
+    assert!(!driver.study.takes_letter(true, Timestamp(driver.now)));
 }
 
 #[test]
@@ -61,7 +65,7 @@ fn nothing_new_begins_while_paused_and_what_runs_is_judged() {
     driver.finish(trial, measured(None));
     assert_eq!(driver.verdict().0, Verdict::InvalidMetric);
     assert_eq!(driver.next(), None, "nobody is asked");
-    assert!(!driver.study.takes_letter(true));
+    assert!(!driver.study.takes_letter(true, Timestamp(driver.now)));
     // It outlasts the run.
     driver.happen(What::StopRequested { hurry: false });
     assert_eq!(driver.step(), Step::Stop(StopReason::Interrupted));
@@ -70,4 +74,30 @@ fn nothing_new_begins_while_paused_and_what_runs_is_judged() {
     driver.happen(What::Resumed { letter: "b".into() });
     assert!(driver.next().is_some());
     assert!(driver.study.state().has_read("a") && driver.study.state().has_read("b"));
+}
+
+#[test]
+fn a_letter_stays_in_the_box_once_the_night_is_over() {
+    let night = Limit { wall: Some(Millis::seconds(60)), ..Limit::default() };
+    let mut driver =
+        Driver::calibrated(Spec { limits: Limits { night, ..Limits::default() }, ..spec() }, [10.0, 10.1, 9.9]);
+    assert!(matches!(driver.step(), Step::Ask { .. }));
+    assert!(driver.study.takes_letter(false, Timestamp(driver.now)));
+    driver.now += 61_000;
+    assert!(!driver.study.takes_letter(false, Timestamp(driver.now)), "it would have no verdict");
+}
+
+#[test]
+fn what_somebody_outside_sends_is_no_fault_of_an_agent_of_that_name() {
+    let mut driver = Driver::calibrated(spec(), [10.0, 10.1, 9.9]);
+    let parent = driver.study.state().champion().unwrap().commit.clone().unwrap();
+    for n in 0..12 {
+        let id = driver.study.state().next_experiment();
+        driver.happen(What::Delivered { becomes: id, letter: n.to_string() });
+        driver.happen(What::Asked { experiment: id, agent: "command".into(), parent: parent.clone() });
+        let failure = AttemptFailure::NoChange;
+        driver.happen(What::AttemptFailed { experiment: id, failure, output: None, used: None });
+        assert_eq!(driver.verdict().0, Verdict::NoChange);
+    }
+    assert!(matches!(driver.next(), Some(Step::Ask { agent, .. }) if agent == "command"));
 }

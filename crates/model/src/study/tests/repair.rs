@@ -39,7 +39,7 @@ impl Driver {
     }
 
     fn not_repaired(&mut self, experiment: ExperimentId, failure: AttemptFailure) {
-        self.happen(What::NotRepaired { experiment, failure, output: None });
+        self.happen(What::NotRepaired { experiment, failure, output: None, used: None });
     }
 }
 

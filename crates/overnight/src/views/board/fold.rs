@@ -50,7 +50,19 @@ pub(super) struct Seen {
 impl Fold {
     pub(crate) fn apply(&mut self, event: &Event) {
         if let Some(night) = self.nights.last_mut().filter(|night| night.stopped.is_none()) {
-            night.last_at = event.at;
+            // What comes between runs is not to make the last one longer.
+            let is_between = matches!(
+                event.what,
+                What::Said(_)
+                    | What::TakenBack { .. }
+                    | What::Paused { .. }
+                    | What::Resumed { .. }
+                    | What::Reviewed(_)
+                    | What::Imported(_)
+            );
+            if !is_between {
+                night.last_at = event.at;
+            }
         }
         if let Some(id) = event.what.experiment() {
             self.last = self.last.max(id.0);
@@ -98,6 +110,10 @@ impl Fold {
                     Loss::Interrupted | Loss::Suspended => self.health.lost += 1,
                     Loss::Fault { .. } => self.health.faults += 1,
                 }
+            }
+            // One that passed is the champion's, tried because the candidate failed.
+            What::SmokeFinished { experiment, output: Some(output), ending, .. } if !ending.succeeded() => {
+                self.seen.entry(*experiment).or_default().output = Some(output.blob.clone());
             }
             What::GuardFinished { experiment, output: Some(output), .. } => {
                 self.seen.entry(*experiment).or_default().output = Some(output.blob.clone());

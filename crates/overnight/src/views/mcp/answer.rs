@@ -1,11 +1,13 @@
 //! What a tool answers: text that a model reads. Whatever candidates and agents wrote in it is fenced.
 
+use overnight_engine::ledger::Reader;
+use overnight_model::Verdict;
 use overnight_model::brief::untrusted;
 use overnight_model::study::Row;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-use crate::error::CliError;
+use crate::error::{CliError, Outcome};
 use crate::views::json::ExperimentJson;
 
 /// Said before every fence.
@@ -46,12 +48,43 @@ pub(super) fn object(head: &str, value: Value) -> CallToolResult {
 }
 
 /// An experiment as `log --json` has it, with foreign text made visible.
-pub(super) fn experiment(study: &str, row: &Row) -> Value {
+pub(super) fn experiment(study: &str, row: &Row, is_scored: bool) -> Value {
     let mut value = serde_json::to_value(ExperimentJson::new(study, row)).unwrap_or_else(|_| json!({}));
+    if is_scored {
+        hide_reason(&mut value);
+    }
     for name in ["description", "reason", "agent"] {
         if let Some(Value::String(text)) = value.get_mut(name) {
             *text = untrusted::line(text, LINE);
         }
     }
     value
+}
+
+/// Whether a locked scorer gives the numbers. What it says may quote the answers, and is for people.
+pub(super) fn is_scored(reader: &Reader) -> Outcome<bool> {
+    Ok(reader.segments()?.last().is_some_and(|segment| segment.evaluate.score.is_some()))
+}
+
+/// Takes what a scorer said out of all that is known of an experiment.
+pub(super) fn hide_scorer(reader: &Reader, value: &mut Value) -> Outcome<()> {
+    if is_scored(reader)? {
+        hide_reason(value);
+        for list in ["measurements", "champion_trials"] {
+            for trial in value.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+                if let Some(problem) = trial.get_mut("problem").filter(|problem| problem.is_string()) {
+                    *problem = json!(NO_NUMBER);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+const NO_NUMBER: &str = "the scorer gave no number for it";
+
+fn hide_reason(value: &mut Value) {
+    if value.get("verdict").and_then(Value::as_str) == Some(Verdict::InvalidMetric.name()) {
+        value["reason"] = json!(NO_NUMBER);
+    }
 }

@@ -50,7 +50,10 @@ pub(super) async fn serve(desk: Arc<Desk>, address: SocketAddr, token: Option<St
             _ = terminate.recv() => return Ok(()),
         };
         // A client that was gone before it was seen, or too many at once: the next one may have more luck.
-        let Ok((stream, _)) = accepted else { continue };
+        let Ok((stream, _)) = accepted else {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
         let (service, token) = (service.clone(), token.clone());
         tokio::spawn(async move {
             let handler = service_fn(move |request| handle(service.clone(), token.clone(), request));

@@ -88,7 +88,7 @@ pub(super) fn log(site: &Site, args: &Log) -> Outcome<CallToolResult> {
             rows.split_off(rows.len().saturating_sub(last))
         }
     };
-    Ok(listed(site, &rows, rows.len()))
+    Ok(listed(site, &rows, rows.len(), answer::is_scored(&reader)?))
 }
 
 pub(super) fn search(site: &Site, args: &Search) -> Outcome<CallToolResult> {
@@ -99,13 +99,14 @@ pub(super) fn search(site: &Site, args: &Search) -> Outcome<CallToolResult> {
     let mut rows = reader.search(&args.words)?;
     let found = rows.len();
     let rows = rows.split_off(found.saturating_sub(args.last.unwrap_or(ROWS).clamp(1, MOST_ROWS)));
-    Ok(listed(site, &rows, found))
+    Ok(listed(site, &rows, found, answer::is_scored(&reader)?))
 }
 
 pub(super) fn show(site: &Site, args: &One) -> Outcome<CallToolResult> {
     let reader = ledger_of(site)?;
     let id = args.experiment.find(&reader)?;
-    let value = show::object(site, &reader, id)?;
+    let mut value = show::object(site, &reader, id)?;
+    answer::hide_scorer(&reader, &mut value)?;
     let text = serde_json::to_string_pretty(&value).unwrap_or_default();
     Ok(answer::fenced(&format!("experiment {id}"), &[(String::new(), cut(&text))]))
 }
@@ -124,7 +125,9 @@ pub(super) fn diff(site: &Site, args: &One) -> Outcome<CallToolResult> {
 pub(super) fn output(site: &Site, args: &One) -> Outcome<CallToolResult> {
     let reader = ledger_of(site)?;
     let id = args.experiment.find(&reader)?;
-    let printed = show::printed(&reader, id)?;
+    let mut printed = show::printed(&reader, id)?;
+    // What a scorer says may quote the answers: it is for people.
+    printed.retain(|(title, _)| !title.starts_with(show::SCORER));
     if printed.is_empty() {
         return Ok(answer::plain(format!("nothing was kept of what experiment {id} printed")));
     }
@@ -132,6 +135,11 @@ pub(super) fn output(site: &Site, args: &One) -> Outcome<CallToolResult> {
     let parts: Vec<_> =
         printed.into_iter().map(|(title, text)| (format!("{title}:"), untrusted::tail(&text, each))).collect();
     Ok(answer::fenced(&format!("the end of what experiment {id} printed"), &parts))
+}
+
+/// Whom proposals are made from, where anything was measured.
+pub(super) fn champion(site: &Site) -> Outcome<Option<ExperimentId>> {
+    Ok(Base::champion(site)?.of.map(|(id, _)| id))
 }
 
 /// The answer, and whose surface it was.
@@ -150,11 +158,12 @@ pub(super) fn surface(site: &Site, args: &Surface) -> Outcome<(CallToolResult, O
     Ok((answer::fenced(&head, &parts), of))
 }
 
-fn listed(site: &Site, rows: &[Row], found: usize) -> CallToolResult {
+fn listed(site: &Site, rows: &[Row], found: usize, is_scored: bool) -> CallToolResult {
     if rows.is_empty() {
         return answer::plain("there are none");
     }
-    let lines: Vec<String> = rows.iter().map(|row| answer::experiment(&site.study, row).to_string()).collect();
+    let lines: Vec<String> =
+        rows.iter().map(|row| answer::experiment(&site.study, row, is_scored).to_string()).collect();
     let head = format!("{} of {found}, the latest last, one JSON object per line", rows.len());
     answer::fenced(&head, &[(String::new(), lines.join("\n"))])
 }

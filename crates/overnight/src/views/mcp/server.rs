@@ -75,7 +75,10 @@ impl Server {
             "output" => read::output(site, &given(arguments)?),
             "surface" => {
                 let (answer, of) = read::surface(site, &given(arguments)?)?;
-                self.desk.shows(agent, of);
+                // Edits are made from the champion, whatever else was looked at.
+                if of == read::champion(site)? {
+                    self.desk.shows(agent, of);
+                }
                 Ok(answer)
             }
             "say" => {
@@ -102,6 +105,7 @@ impl Server {
         let client = agent.clone();
         let ticket = blocking(move || {
             let letter = asked.letter(&desk.site, &agent, shown)?;
+            overnight_engine::open::refuse_foreign_state(&desk.site)?;
             Ok(deliver::leave(&desk.site, &letter, clock::now())?)
         })
         .await?;

@@ -87,7 +87,8 @@ fn look(desk: &Desk, ticket: &str) -> Outcome<Now> {
     if let Some(row) = &row {
         let verdict = row.verdict.map_or("", |verdict| verdict.name());
         let head = format!("experiment {}: {verdict}", row.experiment);
-        return Ok(Now::settled(answer::object(&head, answer::experiment(&site.study, row))));
+        let is_scored = reader.as_ref().map(answer::is_scored).transpose()?.unwrap_or(false);
+        return Ok(Now::settled(answer::object(&head, answer::experiment(&site.study, row, is_scored))));
     }
     let stage = match (&came, failure) {
         (Came::Returned(why), _) => return Ok(Now::settled(returned(why))),
