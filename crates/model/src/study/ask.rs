@@ -23,20 +23,21 @@ impl Study {
         // A slot does not wait for one who thinks while there is one who answers at once.
         let tuner = AgentKind::Tuner.name();
         let thinking = self.candidates().filter(|open| open.asked && open.agent != tuner).count() as u64;
-        let fills =
-            (slot_is_free && !wanted && taken - thinking < slots).then(|| self.may_fill(thinking, now)).flatten();
-        if !(wanted || fills.is_some()) || self.left().is_some_and(|left| taken >= left) {
+        let is_idle = slot_is_free && !wanted && taken - thinking < slots;
+        let fills = is_idle.then(|| self.may_fill(thinking, now)).flatten();
+        // What came close had all the trials that it was worth: on a plateau it gets more where they cost nobody anything.
+        let near = self.state.judging.near.back().filter(|_| slot_is_free && self.state.plateau().is_some());
+        let may_ask = wanted || fills.is_some();
+        if !(may_ask || is_idle && near.is_some()) || self.left().is_some_and(|left| taken >= left) {
             return None;
         }
         if let Some(again) = self.state.judging.again.front().filter(|_| slot_is_free) {
             return Some(Step::Again(again.clone()));
         }
-        if let Some(near) = self.state.judging.near.back().filter(|_| slot_is_free && self.state.plateau().is_some()) {
-            return Some(Step::Again(near.clone()));
-        }
+        let member = fills.or_else(|| self.whose_turn(slot_is_free, now).filter(|_| may_ask));
+        let Some(member) = member else { return near.map(|near| Step::Again(near.clone())) };
         let experiment = unasked.map_or(ExperimentId(self.state.next_experiment), |open| open.id);
         let parent = self.state.champion()?.commit.clone()?;
-        let member = fills.or_else(|| self.whose_turn(slot_is_free, now))?;
         Some(Step::Ask { experiment, agent: member.name.clone(), parent })
     }
 

@@ -308,7 +308,7 @@ fn on_a_plateau_the_others_are_next_and_a_keep_ends_it() {
 }
 
 #[test]
-fn on_a_plateau_what_came_close_is_tried_once_more() {
+fn on_a_plateau_what_came_close_is_tried_once_more_while_a_slot_would_wait() {
     const NOISE: [f64; 6] = [0.03, -0.03, 0.05, -0.05, 0.01, -0.02];
     let mut driver = Driver::calibrated(spec(), [1.0, 1.05, 0.95]);
     let is_near = |id: ExperimentId| id.0.is_multiple_of(4);
@@ -327,6 +327,8 @@ fn on_a_plateau_what_came_close_is_tried_once_more() {
                 trials.push(experiment);
                 driver.finish((trial, experiment, purpose), measured(Some(value)));
             }
+            // From then on it thinks, and the slot would wait for it.
+            Step::Ask { .. } if driver.study.state().plateau().is_some() => {}
             Step::Ask { experiment, .. } => driver.proposed(experiment, &format!("idea {experiment}")),
             Step::Again(near) => {
                 assert!(driver.study.state().plateau().is_some(), "not before there is one");
