@@ -3,7 +3,7 @@
 import statistics
 
 from statistic import LEVEL, median_interval, wilcoxon
-from trials import AGAIN, LOOKS, MOST
+from trials import AGAIN, LOOKS
 
 # Shares of the start's regret below this are equal: nobody would see the difference.
 FLOOR = 0.001
@@ -32,8 +32,7 @@ class Results:
         return [method for (of, method) in self.by_key if of == objective]
 
     def missing(self, objective, wanted, after):
-        """Those of the wanted methods that have not run on enough seeds, as far as they are to run at all."""
-        wanted = [method for method in wanted if after <= MOST.get(method, after)]
+        """Those of the wanted methods that have not run on enough seeds."""
         return [method for method in wanted if len(self.by_key.get((objective, method), {})) < ENOUGH]
 
     def regrets(self, objective, method, after, rule="true"):

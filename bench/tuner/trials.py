@@ -13,13 +13,10 @@ AGAIN = (25, 50, 100, 200)
 # A study measures its start so often before anything is proposed.
 CALIBRATION = 4
 TOP, REPEATS = 5, 3
-# A run of 200 takes this one minutes, and what is promised is promised at 50 and 100.
-MOST = {"optuna-gp": 100}
 
 
 def run(objective, method, seed, trials=LOOKS[-1]):
     """All that the tables need, as one JSON object."""
-    trials = min(trials, MOST.get(method, trials))
     problem = objectives.make(objective, seed)
     search = methods.search(method, problem.space, problem.start, seed)
     try:
