@@ -28,8 +28,10 @@ pub struct Scenario {
     pub seed_tricks: f64,
     /// The share of proposals that offer once more what was discarded.
     pub rerolls: f64,
-    /// The share of the noise's variance that the seed of a trial determines, alike for every candidate.
+    /// The share of the noise's variance that the seed of a trial determines.
     pub paired: f64,
+    /// Of that, the share which is another one for every candidate.
+    pub own_luck: f64,
 }
 
 /// Whether good edits get rarer.
@@ -93,8 +95,6 @@ mod tests {
             let target = match scenario.shape {
                 _ if scenario.good == 0.0 && scenario.harmful == 0.0 => Target::None,
                 _ if scenario.good == 0.0 => Target::Harmless,
-                // A fixed seed is worth much there, and is not ours to fix.
-                _ if scenario.paired > 0.0 => Target::None,
                 Shape::SkewedToWorse | Shape::SkewedToBetter => Target::Skewed,
                 Shape::None => Target::LargeEffects,
                 _ if scenario.effect > 1.0 => Target::LargeEffects,

@@ -18,6 +18,7 @@ const PLAIN: Scenario = Scenario {
     seed_tricks: 0.0,
     rerolls: 0.0,
     paired: 0.0,
+    own_luck: 0.0,
 };
 
 const HEAVY: Scenario = Scenario { name: "heavy", about: "1 sd, heavy tails (t3)", shape: Shape::Heavy, ..PLAIN };
@@ -34,6 +35,8 @@ const AUTOCORRELATED: Scenario = Scenario {
     shape: Shape::Autocorrelated(0.8),
     ..PLAIN
 };
+const SEEDED: Scenario =
+    Scenario { name: "seeded", about: "1 sd, four fifths of the variance come from the seed", paired: 0.8, ..PLAIN };
 const DOWN: Scenario =
     Scenario { name: "drift-down", about: "1 sd, the machine gets worse by 3 sd", drift: Drift::Linear(-3.0), ..PLAIN };
 const UP: Scenario =
@@ -155,12 +158,12 @@ pub const SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario { name: "seed-tricks", about: "1 sd, a third of the empty edits fix a seed", seed_tricks: 0.33, ..PLAIN },
+    SEEDED,
     Scenario {
-        name: "seeded",
-        about: "1 sd, four fifths of the variance come from the seed",
-        paired: 0.8,
-        target: Target::None,
-        ..PLAIN
+        name: "seeded-own",
+        about: "1 sd, the same, and half of that luck is the candidate's own",
+        own_luck: 0.5,
+        ..SEEDED
     },
     Scenario { name: "re-rolls", about: "1 sd, 40 % of proposals were discarded before", rerolls: 0.40, ..PLAIN },
 ];

@@ -60,11 +60,15 @@ impl<'a> World<'a> {
     pub fn measure(&mut self, subject: Subject, seed: u64) -> Option<f64> {
         let (mut noise, drift) = (*self.noise.get(self.trials)?, *self.drift.get(self.trials)?);
         self.trials += 1;
-        let paired = self.scenario.paired;
+        let Candidate { level, sd, frozen, content, .. } = self.subjects[subject];
+        let Scenario { paired, own_luck, .. } = *self.scenario;
         if paired > 0.0 {
-            noise = (1.0 - paired).sqrt() * noise + paired.sqrt() * Chance::of(&[self.seed, 4, seed]).normal();
+            let mut luck = (1.0 - own_luck).sqrt() * Chance::of(&[self.seed, 4, seed]).normal();
+            if own_luck > 0.0 {
+                luck += own_luck.sqrt() * Chance::of(&[self.seed, 7, seed, content]).normal();
+            }
+            noise = (1.0 - paired).sqrt() * noise + paired.sqrt() * luck;
         }
-        let Candidate { level, sd, frozen, .. } = self.subjects[subject];
         Some(level + drift + frozen.unwrap_or(sd * noise))
     }
 
@@ -343,6 +347,18 @@ mod tests {
             (0..20_000).map(&mut square).sum::<f64>() / 20_000.0
         };
         assert!((variance(false) - 2.0).abs() < 0.1 && (variance(true) - 0.4).abs() < 0.02);
+    }
+
+    #[test]
+    fn of_the_luck_of_a_seed_a_candidate_may_have_its_own_which_it_has_again() {
+        let mut world = World::new(scenario("seeded-own"), 5, 80_000);
+        let other = world.plant(0.0);
+        let mut between = |pair: u64, subject: Subject| {
+            (world.measure(0, pair).unwrap() - world.measure(subject, pair).unwrap()).powi(2)
+        };
+        let mut variance = |subject| (0..20_000).map(|pair| between(pair, subject)).sum::<f64>() / 20_000.0;
+        let (itself, another) = (variance(0), variance(other));
+        assert!((itself - 0.4).abs() < 0.02 && (another - 1.2).abs() < 0.05, "{itself} {another}");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //!
 //! `generate DIR N`: adds N experiments to the study in DIR, whose baseline has been measured, and leaves it as a
 //! `kill -9` would: one trial in flight. `generate DIR N --no-git`: the same with commits that exist in the ledger
-//! only, for sizes at which git is not what is measured. `memory DIR`: what the fold of a ledger takes.
+//! only, for sizes at which git is not what is measured. `live DIR N MS`: is a run for whoever looks, adds an experiment
+//! every MS milliseconds and says when, N times, then does nothing until its standard input closes. `memory DIR`: what the
+//! fold of a ledger takes.
 
 use std::error::Error;
 use std::path::Path;
@@ -10,9 +12,10 @@ use std::path::Path;
 use overnight_engine::dispatch::{Keep, proposal_message};
 use overnight_engine::ledger::{Ledger, Turn};
 use overnight_engine::load::{Site, locate};
+use overnight_engine::lock::{Holder, Lock};
 use overnight_engine::workspace::{CommitPlan, Store, UserRepo, oid};
 use overnight_engine::{plans, worker};
-use overnight_model::event::{Judged, Proposed, Purpose};
+use overnight_model::event::{Judged, Proposed, Purpose, RunFacts, Scope};
 use overnight_model::judge::Estimate;
 use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
@@ -37,8 +40,9 @@ fn main() -> Outcome<()> {
     match words.as_slice() {
         ["generate", dir, count] => Generator::open(dir, true)?.run(count.parse()?),
         ["generate", dir, count, "--no-git"] => Generator::open(dir, false)?.run(count.parse()?),
+        ["live", dir, count, every] => Generator::open(dir, false)?.live(dir, count.parse()?, every.parse()?),
         ["memory", dir] => memory(dir),
-        _ => Err("usage: generate DIR N [--no-git] | memory DIR".into()),
+        _ => Err("usage: generate DIR N [--no-git] | live DIR N MS | memory DIR".into()),
     }
 }
 
@@ -88,6 +92,42 @@ impl Generator {
         Ok(())
     }
 
+    /// Five events every so many milliseconds, each experiment in one transaction, and when that was durable.
+    fn live(mut self, dir: &str, count: u64, every: u64) -> Outcome<()> {
+        let me = Holder { pid: std::process::id(), what: "overnight run".to_owned(), dir: dir.into() };
+        let _lock = Lock::take(self.user.common_dir(), &self.study, &me)?;
+        let first = self.state.next_experiment().0;
+        self.now = overnight_engine::clock::now().0;
+        self.note(What::RunStarted(RunFacts {
+            run: 1_000_000,
+            scope: Scope::Loop { experiments: None },
+            slots: 1,
+            version: "bench".to_owned(),
+            pid: std::process::id(),
+            boot: overnight_engine::clock::boot_id(),
+            containment: String::new(),
+            sandbox: "none".to_owned(),
+            agent: String::new(),
+            metered: None,
+        }));
+        self.store()?;
+        report("0 0");
+        // Whoever looks has to be there first.
+        std::io::stdin().read_line(&mut String::new())?;
+        for id in first..first + count {
+            std::thread::sleep(std::time::Duration::from_millis(every));
+            self.propose(id)?;
+            self.finish_trial(id);
+            self.judge(id)?;
+            self.store()?;
+            report(&format!("{id} {}", overnight_engine::clock::now().0));
+        }
+        self.propose(first + count)?;
+        self.store()?;
+        std::io::stdin().read_line(&mut String::new())?;
+        Ok(())
+    }
+
     fn propose(&mut self, id: u64) -> Outcome<()> {
         let experiment = ExperimentId(id);
         let champion = self.state.champion().ok_or("the study has no champion")?;
@@ -97,7 +137,7 @@ impl Generator {
         let contents = Contents(vec![(path.clone(), text)]);
         let description = format!("VALUE 1000000 → {}", 1_000_000 + id);
         let (content, surface) = (contents.id(), contents.blobs());
-        self.note(What::Asked { experiment, agent: "tuner".to_owned(), parent: parent.clone() });
+        self.note(What::Asked { experiment, agent: "tuner".to_owned(), parent: parent.clone(), why: String::new() });
         let commit_time = self.now / 1000;
         let message = proposal_message(experiment, &description);
         let plan = CommitPlan { parent: oid(&parent)?, files: contents.0, message, at: commit_time };
@@ -147,6 +187,7 @@ impl Generator {
             output: None,
             claim: None,
             scorer: None,
+            replayed: false,
         };
         self.now += 300_000;
         self.note(What::TrialFinished { trial: TrialId(id + 10), experiment: ExperimentId(id), measurement });

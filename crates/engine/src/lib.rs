@@ -6,12 +6,15 @@ pub mod clock;
 pub mod context;
 pub mod deliver;
 pub mod dispatch;
+pub mod forget;
+pub mod gateway;
 pub mod history;
 pub mod holdout;
 pub mod inbox;
 pub mod ledger;
 pub mod load;
 pub mod lock;
+pub mod notify;
 pub mod open;
 pub mod plans;
 #[expect(

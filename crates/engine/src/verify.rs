@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use overnight_model::event::Forgotten;
 use overnight_model::{CommitId, ExperimentId, State, Verdict};
 use thiserror::Error;
 
@@ -12,12 +13,14 @@ use crate::plans;
 use crate::workspace::{GitError, Store, UserRepo, oid};
 
 /// What was found to agree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sound {
     pub events: u64,
     pub experiments: u64,
     pub blobs: u64,
     pub commits: u64,
+    /// What was erased on request.
+    pub forgotten: Vec<Forgotten>,
 }
 
 /// The first thing that does not agree.
@@ -69,7 +72,8 @@ fn verify_at(site: &Site, reader: &Reader) -> Result<Sound, Mismatch> {
     if verified.state.segment.is_none() {
         // Killed as it began, or not begun: nothing is recorded of git, so nothing can disagree, not even a store that
         // is half made.
-        return Ok(Sound { events: verified.events, experiments: 0, blobs: verified.blobs, commits: 0 });
+        let forgotten = verified.forgotten;
+        return Ok(Sound { events: verified.events, experiments: 0, blobs: verified.blobs, commits: 0, forgotten });
     }
     let user = UserRepo::discover(&site.dir)?;
     let state = &verified.state;
@@ -77,7 +81,8 @@ fn verify_at(site: &Site, reader: &Reader) -> Result<Sound, Mismatch> {
     check_branch(reader, &store, &user, &site.study, state)?;
     check_locked(&user, state)?;
     let commits = check_commits(reader, &store, &user, state)?;
-    Ok(Sound { events: verified.events, experiments: verified.experiments, blobs: verified.blobs, commits })
+    let forgotten = verified.forgotten;
+    Ok(Sound { events: verified.events, experiments: verified.experiments, blobs: verified.blobs, commits, forgotten })
 }
 
 fn check_branch(reader: &Reader, store: &Store, user: &UserRepo, study: &str, state: &State) -> Result<(), Mismatch> {

@@ -6,6 +6,8 @@ pub use trouble::{ModelUse, Trouble};
 
 use serde::{Deserialize, Serialize};
 
+use crate::call::account::{Charge, Reached};
+use crate::call::bill::Called;
 use crate::ending::Ending;
 use crate::id::{BlobId, CommitId, ContentId, ExperimentId, Seed, Segment, Slot, TrialId};
 use crate::judge::{Estimate, Opinion};
@@ -45,6 +47,9 @@ pub enum What {
         experiment: ExperimentId,
         agent: String,
         parent: CommitId,
+        /// Why it was its turn, where several could have had it.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
     },
     /// The agent was stopped through no fault of its own; it will be asked again.
     AttemptLost {
@@ -60,6 +65,8 @@ pub enum What {
         used: Option<ModelUse>,
     },
     Proposed(Proposed),
+    /// A model was asked, through the gateway: one for each call, at its end.
+    Called(Box<Called>),
     TrialStarted {
         trial: TrialId,
         experiment: ExperimentId,
@@ -189,6 +196,8 @@ pub enum What {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         letter: String,
     },
+    /// Contents were erased on a person's word. What named them stays, and so does the chain.
+    Forgotten(Forgotten),
     /// A kind that a later minor format added; readers pass over it.
     #[serde(other)]
     Unknown,
@@ -220,6 +229,7 @@ impl What {
             | What::Judged(Judged { experiment, .. })
             | What::Reviewed(Reviewed { experiment, .. })
             | What::BranchAdvanced { experiment, .. } => Some(*experiment),
+            What::Called(called) => Some(called.call.caller.experiment()),
             What::StudyOpened { .. }
             | What::SegmentOpened(_)
             | What::RunStarted(_)
@@ -233,6 +243,7 @@ impl What {
             | What::Returned { .. }
             | What::Paused { .. }
             | What::Resumed { .. }
+            | What::Forgotten(_)
             | What::Unknown => None,
         }
     }
@@ -305,6 +316,16 @@ pub struct SegmentFacts {
     pub tokens: Option<u64>,
 }
 
+impl SegmentFacts {
+    /// What is said of a level of trust where calls of the evaluation were answered out of a recording.
+    pub const REPLAYED: &str = ", replayed";
+
+    /// Whether its numbers come of recorded answers: no measurements, and equal ones are equal for that reason.
+    pub fn is_replayed(&self) -> bool {
+        self.assurance.ends_with(SegmentFacts::REPLAYED)
+    }
+}
+
 /// What a segment takes over from the one before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Carried {
@@ -340,6 +361,9 @@ pub struct RunFacts {
     /// The agent's program with its version, where it is one that is known by name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
+    /// The agents that can ask a model through the gateway alone, or none at all; `None` where nobody counted calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metered: Option<Vec<String>>,
 }
 
 /// How much a run is meant to do.
@@ -497,6 +521,19 @@ pub struct Imported {
     pub metric: Option<String>,
 }
 
+/// What was erased.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forgotten {
+    /// In words: `the traces of experiment 3`.
+    pub what: String,
+    /// How many traces there were of it.
+    #[serde(default)]
+    pub traces: u64,
+    /// Contents that earlier events name and that are no longer there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blobs: Vec<BlobId>,
+}
+
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
@@ -511,6 +548,16 @@ pub enum StopReason {
     TotalWall,
     TotalExperiments,
     NoGain,
+    /// What calls to models may come to is spent, or not enough is left for another one.
+    Spent {
+        reached: Reached,
+        spent: Charge,
+    },
+    /// Another model answered than the one that was asked.
+    OtherModel {
+        asked: String,
+        answered: String,
+    },
     FailedAttempts {
         in_a_row: u32,
         last: String,
@@ -540,4 +587,29 @@ pub enum StopReason {
     Fault {
         what: String,
     },
+}
+
+impl StopReason {
+    /// Whether it did what it was asked to do, or came to a limit that a person set.
+    pub fn is_planned(&self) -> bool {
+        match self {
+            StopReason::Done
+            | StopReason::Target { .. }
+            | StopReason::NightWall
+            | StopReason::NightExperiments
+            | StopReason::TotalWall
+            | StopReason::TotalExperiments
+            | StopReason::NoGain
+            | StopReason::Spent { .. } => true,
+            StopReason::FailedAttempts { .. }
+            | StopReason::NothingToTry { .. }
+            | StopReason::OtherModel { .. }
+            | StopReason::BaselineFailed { .. }
+            | StopReason::EngineErrors { .. }
+            | StopReason::ChampionFailed { .. }
+            | StopReason::GuardBroken { .. }
+            | StopReason::Interrupted
+            | StopReason::Fault { .. } => false,
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! Time and chance are arguments, so the whole loop can be replayed and simulated.
 
 pub mod brief;
+pub mod call;
 pub mod claim;
 pub mod ending;
 pub mod event;
@@ -19,6 +20,7 @@ pub mod scoring;
 pub mod spec;
 pub mod stats;
 pub mod study;
+pub mod trace;
 pub mod tuner;
 pub mod units;
 pub mod verdict;

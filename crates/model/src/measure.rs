@@ -31,6 +31,9 @@ pub struct Measurement {
     /// How the scorer fared; its numbers are those above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scorer: Option<Box<ScorerRan>>,
+    /// Whether a model was asked in it whose answers came out of a recording.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
 }
 
 /// The facts of a scorer's run on a candidate's artifacts.

@@ -8,17 +8,22 @@ use thiserror::Error;
 mod agent;
 mod api;
 mod coding;
+mod gateway;
 mod holdout;
 mod judge;
+mod notify;
 mod sandbox;
 
 pub use agent::{AgentSpec, Member};
 pub use api::{Api, Edits, KeySource, Provider};
 pub use coding::{Coding, Preset};
+pub use gateway::{ExpectModel, Gateway, ProviderSpec, Retention, TapeSpec};
 pub use holdout::Holdout;
 pub use judge::{JudgeSpec, Mode, StepGain};
+pub use notify::{NotifySpec, Occasion, Shape, Webhook};
 pub use sandbox::{Devices, Layer, Network, SandboxSpec, Tier};
 
+use crate::call::account::{Allowance, Allowances};
 use crate::units::{Goal, Millis, Score};
 
 /// Everything a person defined for one study. It cannot exist with a surface that overlaps what is locked.
@@ -36,8 +41,11 @@ pub struct Spec {
     pub judge: JudgeSpec,
     pub agent: AgentSpec,
     pub sandbox: SandboxSpec,
+    /// No part of the evaluation: where a model is asked is nobody's measurement.
+    pub gateway: Gateway,
     pub slots: u32,
     pub limits: Limits,
+    pub notify: NotifySpec,
 }
 
 impl Spec {
@@ -305,6 +313,18 @@ impl AgentKind {
 pub struct Limits {
     pub night: Limit,
     pub total: Limit,
+    /// What one proposal may cost, all calls for it together.
+    pub proposal: Allowance,
+    /// The same of one trial.
+    pub trial: Allowance,
+}
+
+impl Limits {
+    /// What may be spent on calls to models.
+    pub fn allowances(&self) -> Allowances {
+        let Limits { night, total, proposal, trial } = *self;
+        Allowances { proposal, trial, night: night.spend, study: total.spend }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -312,6 +332,8 @@ pub struct Limit {
     pub wall: Option<Millis>,
     pub experiments: Option<u64>,
     pub no_gain_for: Option<Patience>,
+    /// What calls to models may come to.
+    pub spend: Allowance,
 }
 
 /// How long to go on without a keep.

@@ -12,6 +12,7 @@ pub(crate) use crate::commands::compare::Compare;
 pub(crate) use crate::commands::demo::Demo;
 pub(crate) use crate::commands::explain::Explain;
 pub(crate) use crate::commands::export::Export;
+pub(crate) use crate::commands::forget::Forget;
 pub(crate) use crate::commands::help::Help;
 pub(crate) use crate::commands::import::Import;
 pub(crate) use crate::commands::init::Init;
@@ -158,6 +159,9 @@ pub(crate) enum Command {
     /// Write the history in another tool's format
     #[command(hide = true)]
     Export(Export),
+    /// Erase what was kept of calls to models; the ledger stays provable
+    #[command(hide = true)]
+    Forget(Forget),
     /// What a verdict means, and what to do
     #[command(hide = true)]
     Explain(Explain),
@@ -175,6 +179,8 @@ pub(crate) enum Command {
     Mcp(Mcp),
     #[command(name = "__keeper", hide = true)]
     Keeper,
+    #[command(name = "__terminal", hide = true)]
+    Terminal,
     #[command(name = "__letters", hide = true)]
     Letters(Letters),
     #[command(name = "__attack", hide = true)]
@@ -198,6 +204,9 @@ pub(crate) struct Run {
     /// Run at this tier (standard, landlock or none) instead of the strongest, and accept it
     #[arg(long, value_name = "TIER", value_parser = tier)]
     pub(crate) sandbox: Option<Tier>,
+    /// Let the machine go to sleep while the run lasts
+    #[arg(long)]
+    pub(crate) no_awake: bool,
     /// Leave the run going in the background; its lines go to .overnight/<study>/run.log
     #[arg(long)]
     pub(crate) detach: bool,
@@ -268,6 +277,15 @@ pub(crate) struct Show {
     /// Print everything that was kept of its output
     #[arg(long)]
     pub(crate) output: bool,
+    /// Show what models were asked for it and what they answered; with --json everything, one object per call
+    #[arg(long, conflicts_with_all = ["output", "html"])]
+    pub(crate) trace: bool,
+    /// Fold nothing
+    #[arg(long, requires = "trace", conflicts_with = "json")]
+    pub(crate) full: bool,
+    /// Show what has all of these words
+    #[arg(long, value_name = "WORDS", requires = "trace", conflicts_with = "json")]
+    pub(crate) search: Option<String>,
     /// Write it as one HTML page
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "output"])]
     pub(crate) html: Option<PathBuf>,
@@ -309,6 +327,9 @@ pub(crate) struct Check {
     /// Show the brief that the next agent would get; runs nothing
     #[arg(long, conflicts_with_all = ["machine", "tuner", "trials"])]
     pub(crate) brief: bool,
+    /// Send a test notice to everybody whom `[notify]` names; runs nothing else
+    #[arg(long, conflicts_with_all = ["machine", "trials", "tuner", "brief", "agent", "sandbox"])]
+    pub(crate) notify: bool,
     /// Try this tier (standard, landlock or none) instead of the strongest
     #[arg(long, value_name = "TIER", value_parser = tier)]
     pub(crate) sandbox: Option<Tier>,

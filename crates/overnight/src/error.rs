@@ -2,6 +2,8 @@
 
 use overnight_engine::deliver::DeliverError;
 use overnight_engine::dispatch::Fault;
+use overnight_engine::forget::ForgetError;
+use overnight_engine::gateway::traces::TraceError;
 use overnight_engine::holdout::HoldoutError;
 use overnight_engine::inbox::InboxError;
 use overnight_engine::ledger::LedgerError;
@@ -57,11 +59,11 @@ impl Exit {
             Exit::Refused => {
                 "refused: the sandbox is weaker than `sandbox.min`, another engine runs the study, a file differs from \
                  its commit, the branch was moved; of `audit`: the branch that was asked for was not made; of `compare`: \
-                 no opening of the holdout is left"
+                 no opening of the holdout is left; of `init --with`: the draft was no exam, or nobody could be asked"
             }
             Exit::Stopped => {
                 "stopped by a limit, by ten failed attempts in a row, because there is nothing left to try, or because \
-                 the champion itself no longer runs, or fails a guard"
+                 the champion itself no longer runs, or fails a guard, or another model answers than the one that was asked"
             }
             Exit::Unsound => "`verify` found something that does not agree",
             Exit::Equal => "`compare` cannot tell the two apart, or they are equal; `audit` could tell nothing",
@@ -202,6 +204,24 @@ impl From<DeliverError> for CliError {
     }
 }
 
+impl From<TraceError> for CliError {
+    fn from(error: TraceError) -> CliError {
+        CliError::of(Exit::Fault, &error, None)
+    }
+}
+
+impl From<ForgetError> for CliError {
+    fn from(error: ForgetError) -> CliError {
+        match error {
+            ForgetError::Lock(error) => error.into(),
+            ForgetError::Git(error) => error.into(),
+            ForgetError::Ledger(error) => error.into(),
+            ForgetError::Trace(error) => error.into(),
+            error @ ForgetError::Erase { .. } => CliError::of(Exit::Fault, &error, None),
+        }
+    }
+}
+
 impl From<SayError> for CliError {
     fn from(error: SayError) -> CliError {
         match error {
@@ -301,6 +321,13 @@ impl From<OpenError> for CliError {
                 "numbers from before and after cannot be compared: put it back, or go on in a new segment, with the \
                  champion carried over and measured anew: `overnight rebase`"
                     .to_owned(),
+            ),
+            OpenError::Replay { is_replayed } => (
+                Exit::Refused,
+                match is_replayed {
+                    true => "remove `replay` from [gateway], or replay in a study of its own".to_owned(),
+                    false => "put `replay` back into [gateway], or begin a study of its own".to_owned(),
+                },
             ),
             OpenError::Tracked { path } => {
                 (Exit::Refused, format!("take it out of the repository: `git rm --cached {}`", path.display()))

@@ -1,5 +1,7 @@
 //! The only place that prints. Words for people go to standard error, data to standard output.
 
+pub(crate) mod tty;
+
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,6 +24,14 @@ pub(crate) fn say(text: &str) {
 /// Whether somebody is there to answer.
 pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Whether an answer, or the end of all answers, comes within a time.
+pub(crate) fn has_answer(within: Duration) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = io::stdin();
+    let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
+    poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout)).is_ok_and(|ready| ready > 0)
 }
 
 /// Where data is shown: how wide that is, and whether colours are wanted there.

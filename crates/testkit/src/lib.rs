@@ -1,5 +1,6 @@
 //! What tests of `overnight` share: hermetic repositories, and the seeded simulator.
 
+pub mod hook;
 pub mod provider;
 pub mod repo;
 pub mod sim;

@@ -118,9 +118,8 @@ fn a_persons_word_on_a_suspect_is_carried_out_whatever_happens() {
 #[test]
 fn small_effects_in_much_noise_on_a_machine_that_shifts() {
     let (_, seen) = all(0..10, "night", Setup::night);
-    // That nights are closed is asked for where one is killed at it.
-    let Seen { aids, sentinels, looked_back, shifts, again, restacked_and_kept, .. } = seen;
-    let watched = [aids, sentinels, looked_back, shifts, again, restacked_and_kept];
+    let Seen { aids, sentinels, looked_back, closes, shifts, again, restacked_and_kept, .. } = seen;
+    let watched = [aids, sentinels, looked_back, closes, shifts, again, restacked_and_kept];
     assert!(watched.iter().all(|n| *n > 0), "{seen:?}");
 }
 

@@ -55,7 +55,18 @@ impl Ours {
         };
         let (version, boot, containment, sandbox) = Default::default();
         let scope = Scope::Loop { experiments: None };
-        let run = RunFacts { run: 1, scope, slots, version, pid: 1, boot, containment, sandbox, agent: String::new() };
+        let run = RunFacts {
+            run: 1,
+            scope,
+            slots,
+            version,
+            pid: 1,
+            boot,
+            containment,
+            sandbox,
+            agent: String::new(),
+            metered: None,
+        };
         let mut ours = Ours {
             study: Study::new(spec, State::default()),
             now: 0,
@@ -182,6 +193,7 @@ impl Rule for Ours {
             output: None,
             claim: None,
             scorer: None,
+            replayed: false,
         };
         self.happen(What::TrialFinished { trial: TrialId(ticket), experiment, measurement });
     }
@@ -221,8 +233,10 @@ fn spec(size: Size, mode: Mode) -> Spec {
         judge: JudgeSpec { mode, ..JudgeSpec::default() },
         agent: AgentSpec::one(AgentKind::Command("agent".into()), Millis::seconds(60), Network::Full),
         sandbox: SandboxSpec::default(),
+        gateway: Default::default(),
         slots,
         limits: Limits { night: Limit { wall: Some(wall), ..Limit::default() }, ..Limits::default() },
+        notify: Default::default(),
     }
 }
 

@@ -1,21 +1,23 @@
 //! A coding agent's turn: started without a terminal, judged by the difference it leaves, then by what it said.
 
 use overnight_model::brief::Brief;
-use overnight_model::event::{AttemptFailure, Trouble as Kind};
+use overnight_model::event::{AttemptFailure, Loss, Trouble as Kind};
+use overnight_model::measure::Usage;
 use overnight_model::proposal::{Contents, one_line};
-use overnight_model::spec::{Coding, Preset, Tier};
+use overnight_model::spec::{Coding, Network, Preset, Tier};
 use overnight_model::{Ending, Millis};
 
 use super::Answer;
 use super::command::take_back;
-use super::preset::{self, Call, Listener, Said};
+use super::preset::{self, Call, Listener, Said, Through};
 use super::prompt::prompt;
 use super::secrets::Secrets;
 use crate::brief::read_program;
 use crate::clock;
+use crate::dispatch::Captured;
 use crate::load;
 use crate::process::Stdin;
-use crate::worker::{Capture, HINT_MARK, Kind as Work, Order, Place, Ran, Room, Trouble};
+use crate::worker::{Capture, HINT_MARK, Kind as Work, Left, Models, Order, Place, Ran, Room, Trouble, upstreams};
 
 /// In tokens: far enough below the limit of an argument for texts of many bytes a sign.
 const MOST_OF_MINI: u64 = 30_000;
@@ -36,14 +38,71 @@ pub(crate) fn ask(
         // Its prompt is an argument, and the system allows one of 128 KiB.
         brief.brief_tokens = brief.brief_tokens.min(MOST_OF_MINI);
     }
-    let passed = load::named_environment(&preset::variables(coding.preset));
-    let secrets = Secrets::of(&passed);
+    let spoken = talk(coding, limit, desk, room, &brief.surface, prompt(&brief))?;
+    let Spoken { ending, usage, left, said, complaint, output, secrets } = match spoken {
+        Ok(spoken) => spoken,
+        Err(failure) => return Ok(Answer::Failed { failure, output: None, used: None }),
+    };
+    let output = Some(output);
+    let edited = match take_back(desk, room, &left, contents)? {
+        Ok(edited) => edited,
+        Err(what) => return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output, used: None }),
+    };
+    if secrets.are_in(&edited) {
+        let what = "it wrote a key of its own into the surface".to_owned();
+        return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output, used: None });
+    }
+    if edited != *contents && is_done(&ending, &said) {
+        return Ok(Answer::Proposal {
+            contents: edited,
+            description: said.title(),
+            took: usage.wall,
+            output,
+            used: None,
+        });
+    }
+    Ok(Answer::Failed { failure: failure(&ending, &said, &complaint), output, used: None })
+}
+
+/// What came of one conversation with an agent's model, its keys taken out.
+pub(super) struct Spoken {
+    pub(super) ending: Ending,
+    pub(super) usage: Usage,
+    pub(super) left: Left,
+    pub(super) said: Said,
+    pub(super) complaint: String,
+    pub(super) output: Captured,
+    pub(super) secrets: Secrets,
+}
+
+/// Runs the program once on a desk that is ready, with this prompt; or why it has no way to its model.
+pub(super) fn talk(
+    coding: &Coding,
+    limit: Millis,
+    desk: &mut Place,
+    room: &Room,
+    surface: &[String],
+    prompt: String,
+) -> Result<Result<Spoken, AttemptFailure>, Trouble> {
+    let spec = &room.shop.spec;
+    let set = load::named_environment(&preset::variables(coding.preset));
+    let Way { passed, through, models } = match way(coding, desk, room, &set)? {
+        Ok(way) => way,
+        Err(what) => {
+            let what = one_line(&format!("{}: {what}", Kind::Denied.name()));
+            let failure = AttemptFailure::Error { what, trouble: Some(Kind::Denied) };
+            return Ok(Err(failure));
+        }
+    };
+    // Those that it has, and those that it must not have.
+    let secrets = Secrets::of(&passed.iter().chain(&set).cloned().collect::<Vec<_>>());
     let is_kept_in = room.shop.sandbox.tier() > Tier::None;
-    let command = preset::command(&Call { coding, surface: &brief.surface, environment: &passed, is_kept_in });
+    let through = through.as_ref();
+    let command = preset::command(&Call { coding, surface, environment: &passed, is_kept_in, through });
     let budget = ("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string());
     let environment = passed.into_iter().chain([budget]).chain(desk.own_home(room)?).collect();
-    let stdin = Stdin::Bytes(prompt(&brief).into_bytes());
-    let order = Order { command, environment, stdin, limit };
+    let stdin = Stdin::Bytes(prompt.into_bytes());
+    let order = Order { command, environment, stdin, limit, models };
     let (mut capture, mut listener) = (Capture::new(), Listener::new(coding.preset));
     let Ran { ending, usage, left } = desk.run(room, Work::Agent, order, |stream, bytes| {
         capture.feed(bytes);
@@ -58,29 +117,57 @@ pub(crate) fn ask(
     }
     let mut output = capture.finish();
     secrets.mask_output(&mut output);
-    let output = Some(output);
-    let edited = match take_back(desk, room, &left, contents)? {
-        Ok(edited) => edited,
-        Err(what) => return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output, used: None }),
-    };
-    if secrets.are_in(&edited) {
-        let what = "it wrote a key of its own into the surface".to_owned();
-        return Ok(Answer::Failed { failure: AttemptFailure::Policy { what }, output, used: None });
-    }
+    Ok(Ok(Spoken { ending, usage, left, said, complaint, output, secrets }))
+}
+
+/// Whether what an agent left is what it wanted to leave.
+pub(super) fn is_done(ending: &Ending, said: &Said) -> bool {
     // Whom we ended may have been in the middle of an edit; whoever ended by itself has left what it wanted to.
     let is_its_own_end = matches!(ending, Ending::Exited { .. } | Ending::Signaled { .. });
     // So may one whose provider left it.
     let is_cut_off = !ending.succeeded() && said.trouble(clock::now()).is_some_and(|trouble| trouble.is_providers());
-    if edited != *contents && is_its_own_end && !is_cut_off {
-        return Ok(Answer::Proposal {
-            contents: edited,
-            description: said.title(),
-            took: usage.wall,
-            output,
-            used: None,
+    is_its_own_end && !is_cut_off
+}
+
+/// How an agent comes to its model, and what it is told of it.
+struct Way {
+    passed: Vec<(String, String)>,
+    through: Option<Through>,
+    models: Option<Models>,
+}
+
+/// Through the gateway wherever that speaks for the provider, so that no key is with the agent; else the words to say why
+/// not. Only who has the whole network may have a way that the gateway does not know, with keys of its own.
+fn way(coding: &Coding, desk: &Place, room: &Room, set: &[(String, String)]) -> Result<Result<Way, String>, Trouble> {
+    let network = desk.reached(room);
+    let alone = |passed| Way { passed, through: None, models: None };
+    if network == Network::None {
+        return Ok(Ok(alone(Vec::new())));
+    }
+    if let Some(what) = preset::refusal(coding.preset, set) {
+        return Ok(match network {
+            Network::Full => Ok(alone(set.to_vec())),
+            _ => Err(format!("{what}: write `network = \"full\"` into [agent], and its keys are with the agent")),
         });
     }
-    Ok(Answer::Failed { failure: failure(&ending, &said, &complaint), output, used: None })
+    let upstreams = match upstreams(room, Work::Agent) {
+        Ok(upstreams) => upstreams,
+        Err(_) if room.stops.agents_are_stopped() => return Err(Trouble::Loss(Loss::Interrupted)),
+        Err(what) => return Ok(Err(what)),
+    };
+    let through = match Through::new(coding, upstreams, "", "") {
+        Ok(through) => through,
+        Err(what) => return Ok(Err(what)),
+    };
+    let Some(models) = desk.models(room, vec![through.upstream().clone()])? else {
+        return Ok(Ok(alone(Vec::new())));
+    };
+    let through = through.at(&models.pass.url(), &models.pass.key);
+    let mut passed = through.told(coding, set);
+    if network == Network::Full {
+        passed.extend(through.around(set));
+    }
+    Ok(Ok(Way { passed, through: Some(through), models: Some(models) }))
 }
 
 /// The version that the program gives inside its sandbox, or what it said instead.
@@ -91,18 +178,19 @@ pub(crate) fn greet(coding: &Coding, desk: &mut Place, room: &Room, contents: &C
         environment: desk.own_home(room)?.into_iter().collect(),
         stdin: Stdin::Null,
         limit: preset::GREETING_LIMIT,
+        models: None,
     };
     let mut capture = Capture::with_limits(4096, 4096);
     let ran = desk.run(room, Work::Agent, order, |_, bytes| capture.feed(bytes))?;
     let said = String::from_utf8_lossy(&capture.finish().kept).into_owned();
     Ok(match preset::version_in(&said).filter(|_| ran.ending.succeeded()) {
         Some(version) => version,
-        None => return Err(Trouble::Loss(overnight_model::event::Loss::Fault { what: last_line(&said, &ran.ending) })),
+        None => return Err(Trouble::Loss(Loss::Fault { what: last_line(&said, &ran.ending) })),
     })
 }
 
 /// Why there is nothing to try.
-fn failure(ending: &Ending, said: &Said, complaint: &str) -> AttemptFailure {
+pub(super) fn failure(ending: &Ending, said: &Said, complaint: &str) -> AttemptFailure {
     let known = said.trouble(clock::now());
     let error = |what: String, trouble: Option<Kind>| {
         let trouble = trouble.or(Some(Kind::Other));

@@ -39,7 +39,7 @@ pub(crate) fn ask(
         ("OVERNIGHT_BUDGET_SECONDS".to_owned(), spec.evaluate.budget.as_secs().to_string()),
     ];
     let stdin = Stdin::Bytes(serde_json::to_vec(&brief).unwrap_or_default());
-    let order = Order { command: command.to_owned(), environment, stdin, limit };
+    let order = Order { command: command.to_owned(), environment, stdin, limit, models: None };
     let (mut capture, mut said) = (Capture::new(), Capture::with_limits(0, NOTE_LIMIT as usize));
     let Ran { ending, usage, left } = desk.run(room, Kind::Agent, order, |stream, bytes| {
         capture.feed(bytes);

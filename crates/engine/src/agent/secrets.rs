@@ -10,16 +10,25 @@ const MASK: &str = "[key]";
 const SHORTEST: usize = 8;
 
 /// The values of an agent's environment that are nobody else's business.
+#[derive(Clone)]
 pub(crate) struct Secrets(Vec<String>);
 
 impl Secrets {
     pub(crate) fn of(environment: &[(String, String)]) -> Secrets {
         let is_secret = |name: &str| {
             let name = name.to_uppercase();
-            ["KEY", "TOKEN", "SECRET", "HEADERS", "PROXY"].iter().any(|part| name.contains(part))
+            ["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "WEBHOOK", "HEADERS", "PROXY"]
+                .iter()
+                .any(|part| name.contains(part))
         };
         let secret = environment.iter().filter(|(name, value)| is_secret(name) && value.len() >= SHORTEST);
         Secrets(secret.map(|(_, value)| value.clone()).collect())
+    }
+
+    /// These, and others that no variable holds.
+    pub(crate) fn and(mut self, more: impl IntoIterator<Item = String>) -> Secrets {
+        self.0.extend(more.into_iter().filter(|value| value.len() >= SHORTEST));
+        self
     }
 
     /// Whether an edit would put one of them on the branch.

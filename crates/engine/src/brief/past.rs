@@ -1,18 +1,21 @@
 //! What was tried before, out of the latest rows and the ledger's contents.
 
-use overnight_model::brief::untrusted::tail;
+use overnight_model::brief::untrusted::{tail, visible};
 use overnight_model::brief::{Brief, Failure, Kept, NearMiss, Open, Past, Repair, Repeat};
+use overnight_model::call::Caller;
 use overnight_model::event::Proposed;
 use overnight_model::proposal::SurfaceBlob;
 use overnight_model::spec::Spec;
 use overnight_model::study::{Experiment, Row};
+use overnight_model::trace;
 use overnight_model::verdict::Group;
 use overnight_model::{BlobId, CommitId, ExperimentId, State, Verdict, What};
 
 use super::difference::{Difference, between};
 use super::{Memory, Source};
 use crate::dispatch::Fault;
-use crate::ledger::StoredEvent;
+use crate::gateway::traces::{Found, Store};
+use crate::ledger::{Reader, StoredEvent};
 
 /// How far back near-misses, repeats and failures are looked for.
 pub(super) const WINDOW: usize = 300;
@@ -24,6 +27,10 @@ const NEAR_MISSES: usize = 10;
 const REPEATS: usize = 10;
 /// A traceback, and what led to it.
 const OUTPUT_BYTES: usize = 3000;
+/// The last calls of a task tell where it went wrong; those before them how it came there.
+const MOST_CALLS: usize = 6;
+const CALLS_BYTES: usize = 3000;
+const CALLS: &str = "what it asked a model last, and what it was answered:";
 
 const EARLIER: &str = "judged under an earlier evaluation";
 
@@ -79,6 +86,12 @@ impl Memory {
                 let output = match last_output(&events).filter(|_| is_loud(row)) {
                     Some(blob) => reader.blob(blob)?.map(|bytes| end_of(&bytes)),
                     None => None,
+                };
+                let output = match (output, last_calls(reader, experiment, &events)) {
+                    (output, None) => output,
+                    (output, Some(calls)) => {
+                        Some(format!("{}{CALLS}\n{calls}", output.map_or_else(String::new, |text| text + "\n\n")))
+                    }
                 };
                 self.outputs.insert(experiment, output);
             }
@@ -145,6 +158,30 @@ fn is_loud(row: &Row) -> bool {
 fn end_of(output: &[u8]) -> String {
     // Signs take up to four bytes, and what is made visible only grows.
     tail(&String::from_utf8_lossy(&output[output.len().saturating_sub(4 * OUTPUT_BYTES)..]), OUTPUT_BYTES)
+}
+
+/// What the candidate's own code asked a model last, in its last trial. A scorer's calls are not for agents, and what cannot
+/// be read is not worth a brief.
+fn last_calls(reader: &Reader, experiment: ExperimentId, events: &[StoredEvent]) -> Option<String> {
+    let last = events.iter().rev().find_map(|stored| match &stored.event.what {
+        What::TrialFinished { trial, .. } => Some(*trial),
+        _ => None,
+    })?;
+    let store = Store::find(reader.path().parent()?).ok().flatten()?;
+    let mut calls = Vec::new();
+    for id in store.of(experiment).ok()?.iter().rev() {
+        let Ok(Found::Whole(found)) = store.get(id) else { continue };
+        if matches!(found.call.caller, Caller::Task { trial, .. } if trial == last) {
+            let asked = trace::asked(found.call.protocol, &found.request).unwrap_or_default();
+            calls.push((asked, trace::answered(found.call.protocol, &found.answer)));
+        }
+        if calls.len() == MOST_CALLS {
+            break;
+        }
+    }
+    calls.reverse();
+    let told = trace::digest(calls.iter(), CALLS_BYTES);
+    (!told.is_empty()).then(|| visible(&told))
 }
 
 /// A verdict in short. Numbers of another evaluation would mislead; what was tried and what came of it need not.

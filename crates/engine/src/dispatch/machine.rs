@@ -1,6 +1,7 @@
 //! What the loop needs of a machine: the real one, and the simulator's.
 
 use overnight_model::brief::Brief;
+use overnight_model::call::bill::Called;
 use overnight_model::event::{AttemptFailure, Loss, ModelUse};
 use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
@@ -114,6 +115,8 @@ pub enum Arrival {
     AttemptLost {
         experiment: ExperimentId,
     },
+    /// A call to a model is over. It comes before the end of the turn or trial that it belongs to.
+    Called(Box<Called>),
     TrialFinished {
         trial: TrialId,
         experiment: ExperimentId,

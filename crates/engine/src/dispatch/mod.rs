@@ -1,6 +1,7 @@
 //! The one event loop: it owns the study, decides nothing itself, and makes everything durable before it acts.
 
 mod ask;
+mod calls;
 mod letter;
 mod machine;
 mod message;
@@ -9,6 +10,7 @@ mod repair;
 mod restack;
 mod tune;
 
+pub(crate) use calls::count;
 pub use machine::{Action, Arrival, Captured, Fault, Keep, Machine, Stakes};
 pub use message::{kept_message, proposal_message, retreat_message};
 pub use offer::Offer;
@@ -187,7 +189,8 @@ impl<M: Machine> Dispatch<M> {
     }
 
     /// Waits until something happens. A proposal that finds every slot taken changes nothing yet, so it waits for a
-    /// turn to share, which saves a sync. If the engine is killed meanwhile, the agent is asked again.
+    /// turn to share, which saves a sync. If the engine is killed meanwhile, the agent is asked again. Nor does a call
+    /// that is over, which its journal remembers.
     fn wait(&mut self) -> Result<Vec<Arrival>, Fault> {
         let (mut arrivals, mut until) = (Vec::new(), None);
         loop {
@@ -196,8 +199,12 @@ impl<M: Machine> Dispatch<M> {
             let arrived = self.machine.wait(deadline)?;
             let waited_enough = arrived.is_empty();
             arrivals.extend(arrived);
-            let can_wait = arrivals.iter().all(|arrival| matches!(arrival, Arrival::Proposal { .. }));
-            if waited_enough || !can_wait || self.study.has_free_slot() {
+            let is_call = |arrival: &Arrival| matches!(arrival, Arrival::Called(_));
+            let is_early = |arrival: &Arrival| is_call(arrival) || matches!(arrival, Arrival::Proposal { .. });
+            let can_wait = arrivals.iter().all(is_early) && !self.study.has_free_slot() || arrivals.iter().all(is_call);
+            // Calls may come without end.
+            let is_late = until.is_some_and(|until| now >= until);
+            if waited_enough || is_late || !can_wait {
                 return Ok(arrivals);
             }
             until = until.or(Some(Timestamp(now.0 + SHARE_WITHIN.0 as i64)));
@@ -353,6 +360,7 @@ impl<M: Machine> Dispatch<M> {
     fn learn(&mut self, draft: &mut Draft, now: Timestamp, arrival: Arrival) -> Result<(), Fault> {
         let what = match arrival {
             Arrival::Proposal { experiment, contents, description, edits, took, output, used } => {
+                let used = self.priced(used);
                 // An agent that was asked is known by what it was asked for.
                 let (from, base) = (String::new(), None);
                 let answer = Answer { experiment, from, base, contents, description, edits, took, output, used };
@@ -368,18 +376,21 @@ impl<M: Machine> Dispatch<M> {
                 return self.learn_proposal(draft, now, answer);
             }
             Arrival::AttemptFailed { experiment, failure, output, used } if self.is_proposed(experiment) => {
+                let (failure, used) = (self.failure(experiment, failure), self.priced(used));
                 What::NotRepaired { experiment, failure, output: draft.keep(output), used }
             }
             Arrival::AttemptFailed { experiment, failure, output, used } => {
+                let (failure, used) = (self.failure(experiment, failure), self.priced(used));
                 What::AttemptFailed { experiment, failure, output: draft.keep(output), used }
             }
             Arrival::AttemptLost { experiment } => What::AttemptLost { experiment },
+            Arrival::Called(called) => What::Called(called),
             Arrival::TrialFinished { trial, experiment, mut measurement, output, scorer_output } => {
                 measurement.output = draft.keep(output);
                 if let Some(scorer) = &mut measurement.scorer {
                     scorer.output = draft.keep(scorer_output);
                 }
-                What::TrialFinished { trial, experiment, measurement }
+                self.trial_finished(trial, experiment, measurement)
             }
             Arrival::TrialLost { trial, experiment, loss } => What::TrialLost { trial, experiment, loss },
             Arrival::GuardFinished { experiment, guard, ending, usage, output } => {
@@ -424,9 +435,10 @@ impl<M: Machine> Dispatch<M> {
         };
         if asked.is_none() && failure.is_some() {
             let parent = champion.commit.clone().ok_or_else(|| Fault::lost("the champion's commit"))?;
-            self.note(draft, now, What::Asked { experiment, agent: agent.clone(), parent });
+            self.note(draft, now, What::Asked { experiment, agent: agent.clone(), parent, why: String::new() });
         }
         if let Some(failure) = failure {
+            let failure = self.failure(experiment, failure);
             self.note(draft, now, What::AttemptFailed { experiment, failure, output, used });
             return Ok(());
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use overnight_model::Verdict;
+use overnight_model::event::Forgotten;
 use overnight_model::study::{Row, Summary};
 use overnight_model::{ExperimentId, State};
 use serde_json::Value;
@@ -17,6 +18,8 @@ pub struct Verified {
     pub events: u64,
     pub experiments: u64,
     pub blobs: u64,
+    /// What was erased on request, in the order in which it was.
+    pub forgotten: Vec<Forgotten>,
     pub state: State,
 }
 
@@ -51,13 +54,16 @@ pub fn verify_reader(reader: &Reader) -> Result<Verified, Discrepancy> {
     let mut rows: BTreeMap<ExperimentId, Row> = BTreeMap::new();
     let mut verdicts: BTreeMap<ExperimentId, u32> = BTreeMap::new();
     let (mut events, mut blobs) = (0, 0);
-    let mut discrepancy = None;
+    let (mut missing, mut forgotten) = (Vec::<(u64, String)>::new(), Vec::<Forgotten>::new());
     reader.each_event(|stored| {
         for id in stored.event.what.blobs() {
             blobs += 1;
-            if discrepancy.is_none() && reader.blob(id)?.is_none() {
-                discrepancy = Some(Discrepancy::Blob { seq: stored.seq, id: id.0.clone() });
+            if reader.blob(id)?.is_none() {
+                missing.push((stored.seq, id.0.clone()));
             }
+        }
+        if let overnight_model::What::Forgotten(what) = &stored.event.what {
+            forgotten.push(what.clone());
         }
         if let overnight_model::What::Judged(judged) = &stored.event.what {
             *verdicts.entry(judged.experiment).or_default() += 1;
@@ -70,8 +76,10 @@ pub fn verify_reader(reader: &Reader) -> Result<Verified, Discrepancy> {
         events = stored.seq;
         Ok(())
     })?;
-    if let Some(discrepancy) = discrepancy {
-        return Err(discrepancy);
+    // What was erased on request is said to be, by an event after those that name it.
+    let is_forgotten = |id: &str| forgotten.iter().any(|what| what.blobs.iter().any(|blob| blob.0 == id));
+    if let Some((seq, id)) = missing.into_iter().find(|(_, id)| !is_forgotten(id)) {
+        return Err(Discrepancy::Blob { seq, id });
     }
     if let Some((experiment, found)) = verdicts.into_iter().find(|(_, found)| *found > 1) {
         return Err(Discrepancy::Verdicts { experiment, found });
@@ -82,7 +90,7 @@ pub fn verify_reader(reader: &Reader) -> Result<Verified, Discrepancy> {
     if !same_summary(reader, &state)? {
         return Err(Discrepancy::Summary);
     }
-    Ok(Verified { events, experiments, blobs, state })
+    Ok(Verified { events, experiments, blobs, forgotten, state })
 }
 
 /// What an older engine did not say yet is nothing to disagree about.

@@ -24,6 +24,10 @@ use std::fmt;
 ///   and `resumed`, with `paused` in the summary. A proposal and a failed attempt may say what a model was `used` for them;
 ///   `malformed` is a kind of trouble. `evaluate` may hold `smoke`; `smoke_started`, `smoke_finished` and `smoke_lost`, with
 ///   the reason `smoke`. `repair_asked`, `repaired` and `not_repaired`.
+/// - 1.7: `called`, one for each call to a model; a row has its cost, the summary its `costs`. A run says which agents are
+///   `metered`, `asked` may say `why` it was somebody's turn, and what a model was `used` for may have a cost. A run may end
+///   with `spent` or `other_model`; `limit` is a kind of trouble.
+///   `forgotten`: what was erased on request. A measurement may be `replayed`, and so may a segment's `assurance`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,
@@ -31,7 +35,7 @@ pub struct FormatVersion {
 }
 
 impl FormatVersion {
-    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 6 };
+    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 7 };
 
     pub(super) fn parse(text: &str) -> Option<FormatVersion> {
         let (major, minor) = text.split_once('.')?;

@@ -87,33 +87,33 @@ impl Reader {
     /// The last `limit` experiments, oldest first.
     pub fn last_rows(&self, limit: usize) -> Result<Vec<Row>, LedgerError> {
         let mut rows = Vec::new();
-        self.select("ORDER BY experiment DESC LIMIT ?1", limit as i64, |row| rows.push(row))?;
+        self.select("ORDER BY experiment DESC LIMIT ?1", [limit as i64], |row| rows.push(row))?;
         rows.reverse();
         Ok(rows)
     }
 
     /// Every experiment from `first` on, in order, one at a time.
     pub fn each_row(&self, first: ExperimentId, each: impl FnMut(Row)) -> Result<(), LedgerError> {
-        self.select("WHERE experiment >= ?1 ORDER BY experiment", first.0 as i64, each)
+        self.select("WHERE experiment >= ?1 ORDER BY experiment", [first.0 as i64], each)
     }
 
     /// The kept experiments, in order.
     pub fn kept_rows(&self) -> Result<Vec<Row>, LedgerError> {
         let mut rows = Vec::new();
-        self.select("WHERE verdict = 'kept' AND experiment >= ?1 ORDER BY experiment", 0, |row| rows.push(row))?;
+        self.select("WHERE verdict = 'kept' AND experiment >= ?1 ORDER BY experiment", [0], |row| rows.push(row))?;
         Ok(rows)
     }
 
     /// The experiments that wait for a person's word, in order.
     pub fn suspect_rows(&self) -> Result<Vec<Row>, LedgerError> {
         let mut rows = Vec::new();
-        self.select("WHERE verdict = 'suspect' AND experiment >= ?1 ORDER BY experiment", 0, |row| rows.push(row))?;
+        self.select("WHERE verdict = 'suspect' AND experiment >= ?1 ORDER BY experiment", [0], |row| rows.push(row))?;
         Ok(rows)
     }
 
     pub fn row(&self, id: ExperimentId) -> Result<Option<Row>, LedgerError> {
         let mut found = None;
-        self.select("WHERE experiment = ?1", id.0 as i64, |row| found = Some(row))?;
+        self.select("WHERE experiment = ?1", [id.0 as i64], |row| found = Some(row))?;
         Ok(found)
     }
 
@@ -219,13 +219,19 @@ impl Reader {
         self.dir.join("ledger.db")
     }
 
-    fn select(&self, rest: &str, argument: i64, mut each: impl FnMut(Row)) -> Result<(), LedgerError> {
+    pub(super) fn select(
+        &self,
+        rest: &str,
+        arguments: impl rusqlite::Params,
+        mut each: impl FnMut(Row),
+    ) -> Result<(), LedgerError> {
+        let cost = if schema::has_costs(&self.db).map_err(|e| self.failed(e))? { "cost_usd" } else { "NULL" };
         let sql = format!(
             "SELECT experiment, segment, parent, commit_id, agent, description, verdict, reason, metric, gain,
-                gain_low, gain_high, trials, seconds, started_at FROM experiments {rest}"
+                gain_low, gain_high, trials, seconds, started_at, {cost} FROM experiments {rest}"
         );
         let mut statement = self.db.prepare_cached(&sql).map_err(|e| self.failed(e))?;
-        let mut rows = statement.query([argument]).map_err(|e| self.failed(e))?;
+        let mut rows = statement.query(arguments).map_err(|e| self.failed(e))?;
         while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
             each(experiment_row(row).map_err(|e| self.failed(e))?);
         }
@@ -280,7 +286,7 @@ pub(super) fn each_event(
     Ok(())
 }
 
-fn stored(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<StoredEvent, LedgerError>> {
+pub(super) fn stored(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<StoredEvent, LedgerError>> {
     let seq = row.get::<_, i64>(0)? as u64;
     let at = Timestamp(row.get(1)?);
     let hash = ChainHash(row.get(3)?);
@@ -308,5 +314,6 @@ fn experiment_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
         trials: row.get(12)?,
         seconds: row.get(13)?,
         started_at: Timestamp(row.get(14)?),
+        cost_usd: row.get(15)?,
     })
 }

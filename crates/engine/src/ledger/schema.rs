@@ -36,7 +36,8 @@ CREATE TABLE experiments (
     gain_high REAL,
     trials INTEGER NOT NULL,
     seconds REAL,
-    started_at INTEGER NOT NULL
+    started_at INTEGER NOT NULL,
+    cost_usd REAL
 );
 CREATE INDEX experiments_kept ON experiments (experiment) WHERE verdict = 'kept';
 CREATE TABLE summary (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL);
@@ -65,7 +66,16 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, LedgerError> {
         db.execute_batch(INDEX).map_err(open)?;
         db.execute("UPDATE meta SET value = ?1 WHERE name = 'format'", [current]).map_err(open)?;
     }
+    if !has_costs(&db).map_err(open)? {
+        db.execute_batch("ALTER TABLE experiments ADD COLUMN cost_usd REAL").map_err(open)?;
+    }
     Ok(db)
+}
+
+/// Whether rows say what they cost; those of older engines do not.
+pub(super) fn has_costs(db: &Connection) -> rusqlite::Result<bool> {
+    let named = "SELECT count(*) FROM pragma_table_info('experiments') WHERE name = 'cost_usd'";
+    db.query_row(named, [], |row| row.get::<_, i64>(0)).map(|found| found > 0)
 }
 
 /// Opens the ledger for looking at it, also while an engine writes.

@@ -132,10 +132,12 @@ fn insert_row(db: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
         gain_high,
         trials,
         seconds,
+        cost_usd,
         started_at,
     } = row;
     db.prepare_cached(
-        "INSERT OR REPLACE INTO experiments VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        "INSERT OR REPLACE INTO experiments VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+            ?16)",
     )?
     .execute(rusqlite::params![
         experiment.0 as i64,
@@ -153,6 +155,7 @@ fn insert_row(db: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
         trials,
         seconds,
         started_at.0,
+        cost_usd,
     ])?;
     Ok(())
 }

@@ -86,19 +86,7 @@ fn temperature(problems: &mut Collector<'_>, section: &Section<'_>) -> Option<Sc
 fn key(problems: &mut Collector<'_>, scope: Scope<'_, '_>) -> Option<Option<KeySource>> {
     for key in OF_API.into_iter().chain(["model"]) {
         let section = scope.of(key);
-        let Some(value) = section.get(key).and_then(|item| item.get_ref().as_str()) else { continue };
-        let is_key = value.split(|c: char| c.is_whitespace() || "'\"=:/@?&".contains(c)).any(holds_secret);
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let is_variable = value.chars().all(is_name) && !value.starts_with(|c: char| c.is_ascii_digit());
-        if is_key || (key == "key_env" && !is_variable) {
-            conceal(problems, section, key);
-            let what = match key {
-                "key_env" => {
-                    format!("`{}` is the name of a variable; what stands there may be a key", section.path(key))
-                }
-                key => format!("`{}` looks as if a key stood in it", section.path(key)),
-            };
-            problems.add(section.key_span(key), what, NOT_HERE);
+        if refuse_key(problems, section, key) {
             return None;
         }
     }
@@ -118,18 +106,49 @@ fn key(problems: &mut Collector<'_>, scope: Scope<'_, '_>) -> Option<Option<KeyS
     Some(variable.map(KeySource::Variable).or(command.map(KeySource::Command)))
 }
 
+/// Refuses a value in which a key may stand, without showing it; says whether it did.
+pub(super) fn refuse_key(problems: &mut Collector<'_>, section: &Section<'_>, key: &str) -> bool {
+    let Some(value) = section.get(key).and_then(|item| item.get_ref().as_str()) else { return false };
+    let is_key = value.split(|c: char| c.is_whitespace() || "'\"=:/@?&".contains(c)).any(holds_secret);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_variable = value.chars().all(is_name) && !value.starts_with(|c: char| c.is_ascii_digit());
+    if !is_key && (key != "key_env" || is_variable) {
+        return false;
+    }
+    conceal(problems, section, key);
+    let what = match key {
+        "key_env" => format!("`{}` is the name of a variable; what stands there may be a key", section.path(key)),
+        key => format!("`{}` looks as if a key stood in it", section.path(key)),
+    };
+    problems.add(section.key_span(key), what, NOT_HERE);
+    true
+}
+
 /// Where the server is, in the one form that everything else relies on.
 fn base_url(problems: &mut Collector<'_>, section: &Section<'_>, provider: Provider) -> Option<String> {
-    let Some(item) = section.get("base_url") else {
+    if section.get("base_url").is_none() {
         let usual = provider.base_url().map(ToOwned::to_owned);
         if usual.is_none() {
             problems.missing(section, "base_url", "base_url = \"http://127.0.0.1:8080/v1\"");
         }
         return usual;
-    };
-    let text = problems.string(section, "base_url")?;
+    }
+    let address = address(problems, section, "base_url")?;
+    Some(match provider {
+        Provider::Anthropic => with_version(&address, &["/v1"]),
+        Provider::Gemini => with_version(&address, &["/v1beta", "/v1"]),
+        // Servers of one's own are named by host and port alone.
+        _ if !has_path(&address) => format!("{address}/v1"),
+        _ => address,
+    })
+}
+
+/// An address without an oblique stroke at its end, and with nothing in it that is nobody else's business.
+pub(super) fn address(problems: &mut Collector<'_>, section: &Section<'_>, key: &str) -> Option<String> {
+    let item = section.get(key)?;
+    let text = problems.string(section, key)?;
     let mut refuse = |what: &str, hint: &str| {
-        problems.add(item.span(), format!("`{}` {what}", section.path("base_url")), hint.to_owned());
+        problems.add(item.span(), format!("`{}` {what}", section.path(key)), hint.to_owned());
         None
     };
     let uri: Uri = match text.parse() {
@@ -140,24 +159,29 @@ fn base_url(problems: &mut Collector<'_>, section: &Section<'_>, provider: Provi
         return refuse("must begin with http:// or https://", "write it as \"https://host/v1\"");
     };
     if authority.as_str().contains('@') || uri.query().is_some() || text.contains('#') {
-        conceal(problems, section, "base_url");
-        let what = format!("`{}` must have no user, password, query or fragment", section.path("base_url"));
-        problems.add(section.key_span("base_url"), what, NOT_HERE);
+        conceal(problems, section, key);
+        let what = format!("`{}` must have no user, password, query or fragment", section.path(key));
+        problems.add(section.key_span(key), what, NOT_HERE);
         return None;
     }
     let path = uri.path().trim_end_matches('/');
-    let version = match provider {
-        Provider::Anthropic if !path.ends_with("/v1") => "/v1",
-        Provider::Gemini if !path.ends_with("/v1beta") && !path.ends_with("/v1") => "/v1beta",
-        Provider::Anthropic | Provider::Gemini => "",
-        // Servers of one's own are named by host and port alone.
-        _ if path.is_empty() => "/v1",
-        _ => "",
-    };
-    Some(format!("{}://{authority}{path}{version}", uri.scheme_str().unwrap_or("https")))
+    Some(format!("{}://{authority}{path}", uri.scheme_str().unwrap_or("https")))
 }
 
-fn conceal(problems: &mut Collector<'_>, section: &Section<'_>, key: &str) {
+/// Whether anything stands behind the host.
+pub(crate) fn has_path(address: &str) -> bool {
+    address.split_once("://").is_some_and(|(_, rest)| rest.contains('/'))
+}
+
+/// The address with the first of these versions at its end, where none of them is there.
+pub(crate) fn with_version(address: &str, versions: &[&str]) -> String {
+    match versions.iter().any(|version| address.ends_with(version)) {
+        true => address.to_owned(),
+        false => format!("{address}{}", versions.first().unwrap_or(&"")),
+    }
+}
+
+pub(super) fn conceal(problems: &mut Collector<'_>, section: &Section<'_>, key: &str) {
     if let Some(item) = section.get(key) {
         problems.conceal(item.span());
     }

@@ -124,14 +124,19 @@ impl Collector<'_> {
                     };
                     self.add(key.span(), format!("`{shown}` is not yet supported"), *hint);
                 }
-                // A table of an agent's own, or one of none: that is found where they are known.
-                None if section.name == "agent" && item.get_ref().is_table() => {}
+                // A table of an agent's own or of a provider's, or one of none: that is found where they are known.
+                None if ["agent", "gateway", "gateway.prices"].contains(&section.name) && item.get_ref().is_table() => {
+                }
                 None => {
                     let place = match section.name {
                         "" => String::new(),
                         "guard" => " in [[guard]]".to_owned(),
                         _ => format!(" in [{}]", section.shown()),
                     };
+                    if section.name == "notify" && super::notify::is_address(name, item) {
+                        super::notify::refuse_address(self, key.span(), item);
+                        continue;
+                    }
                     // A key that has no business here must not be shown with its line.
                     let names_key = ["key", "token", "secret", "password"].contains(&name.to_lowercase().as_str());
                     let hint =

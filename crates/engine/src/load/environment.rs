@@ -58,6 +58,13 @@ pub fn wants_colour() -> bool {
     !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
+/// Whether lines are wanted even on a terminal: it cannot move its cursor, or a program of continuous integration is there
+/// in place of a person.
+pub fn wants_plain_lines() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "false");
+    is_set("CI") || std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
+}
+
 /// What is not text cannot be one of ours.
 fn text_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -90,7 +90,15 @@ pub(super) fn words(command: &str) -> impl Iterator<Item = &str> {
 
 fn prepare(problems: &mut Collector<'_>, evaluate: &Section<'_>) -> Option<Prepare> {
     let (run, section) = command(problems, evaluate, "prepare", "evaluate.prepare", "python3 prepare.py")?;
-    let network = section.and_then(|section| problems.network(&section, "network"));
+    let network = section.and_then(|section| {
+        let network = problems.network(&section, "network")?;
+        if network == Network::Models {
+            // It runs before anything is counted, and what it leaves is kept for good.
+            let what = "`evaluate.prepare.network` must be \"none\" or \"full\"";
+            problems.add(section.key_span("network"), what, "a model can be asked in `run` alone");
+        }
+        Some(network)
+    });
     Some(Prepare { run, network: network.unwrap_or(Network::None) })
 }
 

@@ -7,7 +7,7 @@ use super::document::Section;
 use super::problem::Collector;
 
 /// Numbers the engine will measure one day.
-const LATER_NUMBERS: [&str; 4] = ["instructions", "cost_usd", "tokens", "model_calls"];
+const LATER_NUMBERS: [&str; 1] = ["instructions"];
 
 pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Vec<Guard> {
     let Some(item) = top.get("guard") else {

@@ -10,6 +10,35 @@ pub(super) enum Key {
 
 use Key::{Later, Works};
 
+/// What one agent may say of itself, and what may be said for all.
+const OF_ONE: [(&str, Key); 14] = [
+    ("use", Works),
+    ("command", Works),
+    ("timeout", Works),
+    ("network", Works),
+    ("model", Works),
+    ("args", Works),
+    ("tools", Works),
+    ("provider", Works),
+    ("base_url", Works),
+    ("key_env", Works),
+    ("key_command", Works),
+    ("edits", Works),
+    ("max_tokens", Works),
+    ("temperature", Works),
+];
+const OF_ALL: [(&str, Key); 5] =
+    [("ahead", Works), ("brief_tokens", Works), ("weights", Works), ("repairs", Works), ("context", Works)];
+const OF_AGENTS: [(&str, Key); OF_ONE.len() + OF_ALL.len()] = {
+    let mut all = [("", Works); OF_ONE.len() + OF_ALL.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = if at < OF_ONE.len() { OF_ONE[at] } else { OF_ALL[at - OF_ONE.len()] };
+        at += 1;
+    }
+    all
+};
+
 /// The keys by section; the top of the file has no name.
 pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
     (
@@ -23,9 +52,11 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
             ("holdout", Works),
             ("judge", Works),
             ("agent", Works),
+            ("gateway", Works),
             ("sandbox", Works),
             ("slots", Works),
             ("limits", Works),
+            ("notify", Works),
             ("cases", Later("let `evaluate.run` go through all cases and print their mean")),
             ("audit", Later("")),
         ],
@@ -68,50 +99,28 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
     ("holdout.score", &[("run", Works), ("kill", Works)]),
     ("guard", &[("run", Works), ("metric", Works), ("max", Works), ("max_regression", Works), ("when", Works)]),
     ("judge", &[("mode", Works), ("max_share", Works), ("max_step_gain", Works)]),
+    ("agent", &OF_AGENTS),
+    // Of one agent, by the name that a person gave it.
+    ("agent.NAME", &OF_ONE),
+    // Its tables are providers, by their names.
     (
-        "agent",
+        "gateway",
         &[
-            ("use", Works),
-            ("command", Works),
-            ("timeout", Works),
-            ("network", Works),
-            ("model", Works),
-            ("args", Works),
-            ("tools", Works),
-            ("provider", Works),
-            ("base_url", Works),
-            ("key_env", Works),
-            ("key_command", Works),
-            ("edits", Works),
-            ("max_tokens", Works),
-            ("temperature", Works),
-            ("ahead", Works),
-            ("brief_tokens", Works),
-            ("weights", Works),
-            ("repairs", Works),
-            ("context", Works),
+            ("expect_model", Works),
+            ("prices", Works),
+            ("record", Works),
+            ("replay", Works),
+            ("redact", Works),
+            ("keep_traces", Works),
         ],
     ),
     (
-        // Of one agent, by the name that a person gave it.
-        "agent.NAME",
-        &[
-            ("use", Works),
-            ("command", Works),
-            ("timeout", Works),
-            ("network", Works),
-            ("model", Works),
-            ("args", Works),
-            ("tools", Works),
-            ("provider", Works),
-            ("base_url", Works),
-            ("key_env", Works),
-            ("key_command", Works),
-            ("edits", Works),
-            ("max_tokens", Works),
-            ("temperature", Works),
-        ],
+        "gateway.NAME",
+        &[("url", Works), ("protocol", Works), ("key_env", Works), ("key_command", Works), ("subscription", Works)],
     ),
+    // Its tables are models, by their names.
+    ("gateway.prices", &[]),
+    ("gateway.prices.MODEL", &[("input", Works), ("cached", Works), ("written", Works), ("output", Works)]),
     (
         "sandbox",
         &[("min", Works), ("layer", Works), ("memory", Works), ("disk", Works), ("pids", Works), ("devices", Works)],
@@ -131,18 +140,30 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
             ("experiments", Works),
             ("no_gain_for", Works),
             ("total", Works),
-            ("cost_usd", Later("limit `wall` or `experiments` instead")),
+            ("cost_usd", Works),
+            ("tokens", Works),
+            ("proposal", Works),
+            ("trial", Works),
         ],
     ),
     (
         "limits.total",
+        &[("wall", Works), ("experiments", Works), ("no_gain_for", Works), ("cost_usd", Works), ("tokens", Works)],
+    ),
+    (
+        "notify",
         &[
-            ("wall", Works),
-            ("experiments", Works),
-            ("no_gain_for", Works),
-            ("cost_usd", Later("limit `wall` or `experiments` instead")),
+            ("on", Works),
+            ("command", Works),
+            ("desktop", Works),
+            ("webhook_env", Works),
+            ("webhook_command", Works),
+            ("shape", Works),
+            ("gather", Works),
         ],
     ),
+    ("limits.proposal", &[("cost_usd", Works), ("tokens", Works)]),
+    ("limits.trial", &[("cost_usd", Works), ("tokens", Works)]),
 ];
 
 /// The keys of a section.

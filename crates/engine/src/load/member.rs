@@ -118,7 +118,11 @@ pub(super) fn read(
             AgentKind::Coding(Coding { preset, model, args, tools })
         }
     };
-    let (timeout, network) = (timeout.unwrap_or(DEFAULT_TIMEOUT), network.unwrap_or(Network::Full));
+    let usual = match &kind {
+        AgentKind::Coding(_) | AgentKind::Api(_) => Network::Models,
+        AgentKind::Tuner | AgentKind::Command(_) => Network::Full,
+    };
+    let (timeout, network) = (timeout.unwrap_or(DEFAULT_TIMEOUT), network.unwrap_or(usual));
     Some(Member { name: name.to_owned(), kind, timeout, network, weight: None })
 }
 

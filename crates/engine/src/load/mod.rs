@@ -6,6 +6,7 @@ mod document;
 mod duration;
 mod environment;
 mod evaluate;
+mod gateway;
 mod glob;
 mod guard;
 mod hidden;
@@ -16,12 +17,14 @@ mod keys;
 mod limits;
 mod member;
 mod metric;
+mod notify;
 mod problem;
 mod sandbox;
 mod site;
 mod size;
 mod surface;
 mod syntax;
+mod tapes;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -34,8 +37,11 @@ use toml::de::DeTable;
 use document::Section;
 use problem::Collector;
 
+pub(crate) use api::{has_path, with_version};
 pub use duration::span;
-pub use environment::{allowed_environment, home, named_environment, wants_colour, whole_environment};
+pub use environment::{
+    allowed_environment, home, named_environment, wants_colour, wants_plain_lines, whole_environment,
+};
 pub(crate) use glob::{is_pattern, matches};
 pub(crate) use inputs::is_secret_name;
 pub use problem::{Problem, Problems, render};
@@ -95,8 +101,10 @@ fn read(problems: &mut Collector<'_>, triplet: &Triplet<'_>, tree: &Tree<'_>) ->
     let judge = judge::read(problems, &top);
     let agent = agent::read(problems, &top);
     let sandbox = sandbox::read(problems, &top);
+    let gateway = gateway::read(problems, &top);
     let slots = limits::slots(problems, &top);
     let limits = limits::read(problems, &top);
+    let notify = notify::read(problems, &top);
 
     let within = |path: &str| match triplet.folder {
         "" => path.to_owned(),
@@ -125,8 +133,10 @@ fn read(problems: &mut Collector<'_>, triplet: &Triplet<'_>, tree: &Tree<'_>) ->
         judge,
         agent: agent?,
         sandbox,
+        gateway,
         slots,
         limits,
+        notify,
     };
     if !problems.is_empty() {
         return None;

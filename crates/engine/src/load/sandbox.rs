@@ -67,13 +67,8 @@ fn is_device(path: &str) -> bool {
 impl Collector<'_> {
     /// Which networks a command reaches.
     pub(super) fn network(&mut self, section: &Section<'_>, key: &str) -> Option<Network> {
-        let item = section.get(key)?;
-        if item.get_ref().as_str() == Some("models") {
-            let message = format!("`{} = \"models\"` is not yet supported", section.path(key));
-            self.add(item.span(), message, "write \"full\" where it has to reach a model");
-            return None;
-        }
-        self.word(section, key, &[("none", Network::None), ("full", Network::Full)], |_| None)
+        let words = [Network::None, Network::Models, Network::Full].map(|network| (network.name(), network));
+        self.word(section, key, &words, |_| None)
     }
 
     /// An amount of memory or disk, in bytes.

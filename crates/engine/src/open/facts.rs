@@ -2,7 +2,7 @@
 
 use overnight_model::event::{Carried, SegmentFacts};
 use overnight_model::proposal::{self, Contents, SurfaceBlob};
-use overnight_model::spec::{Part, Spec, Surface, SurfaceFile, Tier};
+use overnight_model::spec::{Network, Part, Spec, Surface, SurfaceFile, Tier};
 use overnight_model::{CommitId, ExperimentId, Segment, State};
 
 use super::OpenError;
@@ -70,12 +70,23 @@ pub(super) fn facts(
         metric: spec.metric.clone(),
         evaluate: spec.evaluate.clone(),
         guards: spec.guards.clone(),
-        assurance: spec.evaluate.assurance().name().to_owned(),
+        assurance: assurance(spec),
         sandbox: tier.name().to_owned(),
         inputs,
         form,
         tokens,
     })
+}
+
+/// How far numbers can be trusted. Those that are made of recorded answers are no measurements.
+pub(crate) fn assurance(spec: &Spec) -> String {
+    let level = spec.evaluate.assurance().name();
+    format!("{level}{}", if is_replayed(spec) { SegmentFacts::REPLAYED } else { "" })
+}
+
+/// Whether models that an evaluation asks answer out of a recording.
+pub(crate) fn is_replayed(spec: &Spec) -> bool {
+    spec.gateway.tapes.replay.is_some() && spec.evaluate.network == Network::Models
 }
 
 /// Which file of a surface lacks its marker.
@@ -102,6 +113,9 @@ pub(super) fn same_segment(known: &SegmentFacts, now: &SegmentFacts) -> bool {
 
 /// Names the first thing whose change would make old and new numbers incomparable.
 pub(crate) fn same_evaluation(known: &SegmentFacts, now: &SegmentFacts) -> Result<(), OpenError> {
+    if known.is_replayed() != now.is_replayed() {
+        return Err(OpenError::Replay { is_replayed: now.is_replayed() });
+    }
     let part = |file: &SurfaceFile| match &file.part {
         Part::Whole => file.path.clone(),
         Part::Above(marker) => format!("{} above {marker}", file.path),

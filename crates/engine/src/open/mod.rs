@@ -18,12 +18,13 @@ use thiserror::Error;
 
 use branch::BranchState;
 pub(crate) use branch::{check_branch, is_our_first_lock};
-pub(crate) use facts::same_evaluation;
 use facts::{Place, facts, same_segment};
+pub(crate) use facts::{assurance, is_replayed, same_evaluation};
 pub(crate) use recover::recover_store;
 
 use crate::clock;
 use crate::dispatch::Fault;
+use crate::gateway::account::unrecorded;
 use crate::ledger::{Ledger, LedgerError};
 use crate::load::{self, Problems, STATE, Site, Tree, Triplet};
 use crate::lock::{Holder, Lock, LockError};
@@ -81,6 +82,8 @@ pub enum OpenError {
         #[source]
         source: std::io::Error,
     },
+    #[error("could not read the journal of calls to models")]
+    Calls(#[source] std::io::Error),
     #[error("could not look at an input")]
     Inputs(#[source] std::io::Error),
     #[error("{} differs from the last commit", shown(files))]
@@ -91,6 +94,11 @@ pub enum OpenError {
     },
     #[error("{what} changed since this study began: it was {old}, now it is {new}")]
     Changed { what: &'static str, old: String, new: String },
+    #[error("{}", replay(*is_replayed))]
+    Replay {
+        /// Whether it would be replayed now.
+        is_replayed: bool,
+    },
     #[error("`{}` is tracked by git, and that is where studies keep their state", path.display())]
     Tracked { path: PathBuf },
     #[error("there is nothing to rebase: the study has no champion yet")]
@@ -121,6 +129,17 @@ pub enum OpenError {
     Ledger(#[from] LedgerError),
     #[error(transparent)]
     Fault(#[from] Fault),
+}
+
+fn replay(is_replayed: bool) -> &'static str {
+    match is_replayed {
+        true => {
+            "this study was measured live, and `gateway.replay` would answer its evaluation out of a recording: that is no measurement, and is not judged beside any"
+        }
+        false => {
+            "this study was measured on recorded answers, and a model would be asked now: numbers of the two are not compared"
+        }
+    }
 }
 
 /// Opens a study, taking its lock first and giving it back on any error.
@@ -196,7 +215,9 @@ pub fn open(
     let branch_state = check_branch(&user, site, &state)?;
     let store = Store::open_or_init(&site.state().join("store.git"), &user)?;
     // Whoever holds the lock knows that nothing of an earlier run is alive: what it left open is lost.
-    let (mut opening, mut contents) = (state.losses(), Vec::new());
+    let calls = unrecorded(&site.state(), &state).map_err(OpenError::Calls)?;
+    let calls = calls.into_iter().map(|called| What::Called(Box::new(called)));
+    let (mut opening, mut contents) = (calls.chain(state.losses()).collect::<Vec<_>>(), Vec::new());
     if state.study.is_empty() {
         opening.push(What::StudyOpened { study: site.study.clone(), seed: random_seed()? });
     }

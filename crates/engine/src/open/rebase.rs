@@ -66,6 +66,8 @@ impl Ground<'_> {
         let mut facts = facts(self.user, self.spec, new, enforced, place, &mut contents)?;
         let evaluation = match same_evaluation(old, &facts) {
             Err(OpenError::Changed { what, .. }) => Some(what),
+            // No champion is carried from what was measured to what is replayed, or back.
+            Err(error @ OpenError::Replay { .. }) => return Err(error),
             _ => None,
         };
         let changed = described(&locked, evaluation);

@@ -11,7 +11,7 @@ use rustix::net::{RecvFlags, SendFlags};
 
 use super::job::{Report, Stream};
 use super::keeper::{KeeperError, os};
-use super::wire::{self, Order};
+use super::wire::{self, Order, Word};
 
 /// Long enough for a local pipe to drain; a process outside the tree may hold it open for ever.
 const DRAIN_LIMIT: Duration = Duration::from_millis(500);
@@ -25,6 +25,8 @@ pub struct Child {
     killer: Killer,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
+    /// How it ended, where that was heard before anybody waited for it.
+    ended: Option<Result<Finished, KeeperError>>,
 }
 
 /// The end of a job.
@@ -64,11 +66,24 @@ impl Child {
         fcntl_setfl(&stdout, OFlags::NONBLOCK)?;
         fcntl_setfl(&stderr, OFlags::NONBLOCK)?;
         let killer = Killer { control: Arc::new(control) };
-        Ok(Child { killer, stdout: Some(stdout), stderr: Some(stderr) })
+        Ok(Child { killer, stdout: Some(stdout), stderr: Some(stderr), ended: None })
     }
 
     pub fn killer(&self) -> Killer {
         self.killer.clone()
+    }
+
+    /// The listener on the loopback of a job that reaches models. Waits until its sandbox is set up; `None` where that came
+    /// to nothing, which [`Child::finish`] tells.
+    pub fn listener(&mut self) -> Option<OwnedFd> {
+        match self.hear(RecvFlags::empty()) {
+            Some(Heard::Listener(listener)) => listener,
+            Some(Heard::Ended(ended)) => {
+                self.ended = Some(ended);
+                None
+            }
+            None => None,
+        }
     }
 
     /// As [`Child::finish`], for a job that leaves nothing.
@@ -83,13 +98,17 @@ impl Child {
     pub fn finish(mut self, mut sink: impl FnMut(Stream, &[u8])) -> Result<Finished, KeeperError> {
         let mut buffer = vec![0; BUFFER];
         let outcome = loop {
+            if let Some(ended) = self.ended.take() {
+                break ended;
+            }
             let mut fds = vec![PollFd::new(&*self.killer.control, PollFlags::IN)];
             fds.extend(self.pipes().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
             await_any(&mut fds, None)?;
             let spoken = !fds[0].revents().is_empty();
             self.read_both(&mut buffer, &mut sink);
-            if spoken && let Some(outcome) = self.hear() {
-                break outcome;
+            // A listener that nobody asked for is closed, and the job finds nobody there.
+            if spoken && let Some(Heard::Ended(ended)) = self.hear(RecvFlags::DONTWAIT) {
+                break ended;
             }
         };
         let limit = Instant::now() + DRAIN_LIMIT;
@@ -109,16 +128,18 @@ impl Child {
     }
 
     /// Reads what the init has said; `None` if that was nothing.
-    fn hear(&self) -> Option<Result<Finished, KeeperError>> {
-        match wire::receive(&*self.killer.control, RecvFlags::DONTWAIT) {
-            Ok(Some(message)) => {
-                let report = message.parse().map_err(KeeperError::from);
-                Some(report.map(|report| Finished { report, left: message.fds }))
-            }
-            Ok(None) => Some(Err(KeeperError::Gone)),
-            Err(Errno::WOULDBLOCK) => None,
-            Err(errno) => Some(Err(os("hear from the job's init")(errno))),
-        }
+    fn hear(&self, flags: RecvFlags) -> Option<Heard> {
+        let ended = match wire::receive(&*self.killer.control, flags) {
+            Ok(Some(message)) => match message.parse() {
+                Ok(Word::Listening) => return Some(Heard::Listener(message.fds.into_iter().next())),
+                Ok(Word::Ended(report)) => Ok(Finished { report, left: message.fds }),
+                Err(error) => Err(error.into()),
+            },
+            Ok(None) => Err(KeeperError::Gone),
+            Err(Errno::WOULDBLOCK) => return None,
+            Err(errno) => Err(os("hear from the job's init")(errno)),
+        };
+        Some(Heard::Ended(ended))
     }
 
     fn read_both(&mut self, buffer: &mut [u8], sink: &mut impl FnMut(Stream, &[u8])) {
@@ -132,6 +153,12 @@ impl Child {
             }
         }
     }
+}
+
+/// What an init has said.
+enum Heard {
+    Listener(Option<OwnedFd>),
+    Ended(Result<Finished, KeeperError>),
 }
 
 impl Drop for Child {

@@ -1,8 +1,11 @@
 //! An init's way into its sandbox: identity, root, network.
 
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
@@ -15,12 +18,17 @@ pub const INNER_USER: u32 = 1000;
 
 const HOST_NAME: &[u8] = b"overnight";
 
+/// Connections that wait until the engine takes them.
+const BACKLOG: i32 = 128;
+
 /// Moves the calling init into the sandbox. It keeps its rights over the namespaces until it gives them up itself.
+///
+/// A listener on the loopback inside is for the engine, which answers on it from outside.
 pub(super) fn enclose(
     ground: Ground,
     view: &View,
     owners: Option<std::os::fd::BorrowedFd<'_>>,
-) -> Result<Root, Failure> {
+) -> Result<(Root, Option<OwnedFd>), Failure> {
     let power = match (ground, view.user) {
         (Ground::Namespaces, Some(user)) if user != 0 => Power::Root { user, owners },
         (Ground::Namespaces, _) => return Err(Failure::new("run as root of the host", Errno::PERM)),
@@ -33,13 +41,17 @@ pub(super) fn enclose(
     limit_segments(view.limits.memory);
     let root = root::move_into(view, power)?;
     rustix::system::sethostname(HOST_NAME).map_err(|errno| Failure::new("set the host's name", errno))?;
-    if view.network == Network::None {
+    if view.network.is_own() {
         loopback_up()?;
     }
+    let listener = match view.network {
+        Network::Models { port } => Some(listen(port)?),
+        Network::None | Network::Full => None,
+    };
     if let Power::Root { user, .. } = power {
         become_user(user)?;
     }
-    Ok(root)
+    Ok((root, listener))
 }
 
 /// Makes the calling init an unprivileged user, where it is root and has one to become.
@@ -95,6 +107,16 @@ fn limit_segments(memory: Option<u64>) {
 
 fn write(path: &str, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::io(&format!("write {path}"), &error))
+}
+
+fn listen(port: u16) -> Result<OwnedFd, Failure> {
+    let open = || -> Result<OwnedFd, Errno> {
+        let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
+        rustix::net::listen(&socket, BACKLOG)?;
+        Ok(socket)
+    };
+    open().map_err(|errno| Failure::new(format!("listen at 127.0.0.1:{port} inside"), errno))
 }
 
 /// A new network namespace has a loopback that is down, and servers on it are part of many evaluations.

@@ -110,7 +110,7 @@ impl Ground {
             Ground::UserNamespaces { .. } => flags |= libc::CLONE_NEWUSER,
             Ground::Subreaper => return Err(Errno::NOSYS),
         }
-        if network == Network::None {
+        if network.is_own() {
             flags |= libc::CLONE_NEWNET;
         }
         // SAFETY: passed on to the caller.

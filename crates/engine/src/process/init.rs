@@ -26,7 +26,7 @@ use super::root::{Root, own_null};
 use super::spawn::{child_signals, children_usage, exit_now, keep_only, own_time, spawn_payload};
 use super::tree::Tree;
 use super::view::{Limits, Sandbox};
-use super::wire::{self, Body, Order};
+use super::wire::{self, Body, Order, Word};
 
 /// The first look at memory: many payloads live for a few milliseconds only.
 const FIRST_SAMPLE: Duration = Duration::from_millis(5);
@@ -91,7 +91,7 @@ fn live(ground: Ground, post: Post<'_>) {
     };
     // The engine may remove the directory as soon as it has the report.
     let _ = chdir("/");
-    if let Some(report) = report {
+    if let Some(report) = report.map(Word::Ended) {
         let left: Vec<BorrowedFd<'_>> = root.iter().flat_map(|root| &root.handed_back).map(AsFd::as_fd).collect();
         // A user that has too many descriptors under way cannot send more: the report goes alone then, and what the
         // job left is lost with it. An engine that has just gone needs no report.
@@ -115,7 +115,13 @@ fn start<'a>(
     match &body.sandbox {
         Sandbox::None => ground.enter()?,
         Sandbox::View(view) => {
-            *root = Some(enclose(ground, view, owners.map(AsFd::as_fd))?);
+            let (built, listener) = enclose(ground, view, owners.map(AsFd::as_fd))?;
+            *root = Some(built);
+            if let Some(listener) = listener {
+                // Ours is closed at the end of this block: a payload must not find it.
+                wire::send(control, &Word::Listening, &[listener.as_fd()], SendFlags::empty())
+                    .map_err(|errno| Failure::new("hand the listener over", errno))?;
+            }
             if let Some(null) = own_null(stdio[0].as_fd()) {
                 stdio[0] = null;
             }

@@ -36,6 +36,7 @@ impl Inside {
             write: privates.collect(),
             devices: view.devices.iter().filter(|path| path.exists()).cloned().collect(),
             tcp: true,
+            port: None,
             own_memory: true,
             writes_proc: true,
         };
@@ -57,6 +58,10 @@ impl Inside {
             write,
             devices,
             tcp: network == Network::Full,
+            port: match network {
+                Network::Models { port } => Some(port),
+                Network::None | Network::Full => None,
+            },
             own_memory: user.is_some(),
             writes_proc: !getuid().is_root(),
         };

@@ -24,6 +24,7 @@
 
 mod again;
 pub mod attack;
+mod awake;
 mod child;
 mod confine;
 mod course;
@@ -44,8 +45,9 @@ mod view;
 mod wire;
 
 pub use again::{Ended, run_to_end};
+pub use awake::Awake;
 pub use child::{Child, Finished, Killer};
-pub use detach::{leave_terminal, start_beside, start_detached};
+pub use detach::{Detached, Restorer, can_be_stopped, leave_terminal, start_beside};
 pub use enclose::INNER_USER;
 pub use job::{Containment, Ending, HeldBy, Holder, Job, Report, Stdin, Stream};
 pub use keeper::{Ender, Keeper, KeeperError};

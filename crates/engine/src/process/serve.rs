@@ -25,7 +25,7 @@ use super::nursery::{Charge, Cradle, Nursery, is_exhaustion};
 use super::spawn::{child_signals, exit_now, forget_arguments, ignore_signals, keep_only, threads};
 use super::tree;
 use super::view::Network;
-use super::wire::{self, Hello, Kind, Message, Request, Walls};
+use super::wire::{self, Hello, Kind, Message, Request, Walls, Word};
 
 /// Long enough for an init to kill and reap a large tree; one that was stopped never will.
 const INIT_LIMIT: Duration = Duration::from_secs(2);
@@ -306,9 +306,11 @@ impl<'a> Server<'a> {
             (Kind::None, _) => return Ok(None),
             (Kind::View { .. }, Network::Full) => Sockets::Host,
             (Kind::Fenced { .. }, Network::Full) => Sockets::Shared,
-            (Kind::View { .. }, Network::None) => Sockets::Own,
+            (Kind::View { .. }, Network::None | Network::Models { .. }) => Sockets::Own,
             (Kind::Fenced { .. }, Network::None) if fence::abi() >= fence::LOCAL_SOCKETS_ABI => Sockets::Local,
             (Kind::Fenced { .. }, Network::None) => Sockets::Closed,
+            (Kind::Fenced { .. }, Network::Models { .. }) if fence::abi() >= fence::LOCAL_SOCKETS_ABI => Sockets::Tcp,
+            (Kind::Fenced { .. }, Network::Models { .. }) => Sockets::OnlyTcp,
         };
         // Without a user or a namespace of its own a payload owns what the person owns.
         let owns_others = walls.kind == Kind::Fenced { own_user: false };
@@ -382,7 +384,7 @@ impl<'a> Server<'a> {
 
 /// Reports a job that never ran, on its control socket.
 fn not_started([_, control, ..]: &[OwnedFd; 5], failure: &Failure) {
-    let report = Report::not_started(failure.errno, &failure.what);
+    let report = Word::Ended(Report::not_started(failure.errno, &failure.what));
     // An engine that has just gone needs no report.
     let _ = wire::send(control, &report, &[], SendFlags::DONTWAIT);
 }

@@ -99,6 +99,9 @@ pub struct File {
 pub enum Network {
     /// A loopback of its own.
     None,
+    /// The gateway at this port, and nothing else. With a root of its own a job has a loopback of its own, on which its
+    /// init listens for the engine (see [`Child::listener`](super::Child::listener)); a fenced one has a way to this port.
+    Models { port: u16 },
     /// The host's.
     Full,
 }
@@ -110,6 +113,13 @@ pub struct Limits {
     pub processes: Option<u64>,
     /// What it may write, in bytes.
     pub disk: Option<u64>,
+}
+
+impl Network {
+    /// Whether the host's network is out of reach.
+    pub(super) fn is_own(self) -> bool {
+        self != Network::Full
+    }
 }
 
 impl Mount {

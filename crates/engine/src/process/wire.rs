@@ -17,7 +17,7 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::job::{Containment, Job};
+use super::job::{Containment, Job, Report};
 use super::view::{Layer, Limits, Network, Sandbox};
 
 /// Far above any message: what can be long travels in a memfd.
@@ -83,6 +83,15 @@ impl Walls {
         };
         Walls { kind, network: sandbox.network(), limits: sandbox.limits(), files_in_memory }
     }
+}
+
+/// What an init tells the engine.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Word {
+    /// With the listener on its own loopback; before the payload runs.
+    Listening,
+    /// With the private folders that the job left; the last word.
+    Ended(Report),
 }
 
 /// What the engine asks of an init.

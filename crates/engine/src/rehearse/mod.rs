@@ -2,11 +2,14 @@
 //!
 //! What is measured lies in a scratch store that borrows the user's objects; the user's repository is only read.
 
+mod draft;
 mod folder;
 mod sides;
 mod tonight;
 
 pub use crate::worker::Dry;
+pub use crate::workspace::NewFile;
+pub use draft::Draft;
 pub use sides::{Revision, fresh_seed};
 
 use std::sync::Arc;
@@ -16,11 +19,13 @@ use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
 use overnight_model::scoring::Scored;
 use overnight_model::spec::{Member, Spec, Tier};
-use overnight_model::{Ending, Measurement, Seed};
+use overnight_model::{Ending, ExperimentId, Measurement, Seed, TrialId};
 use thiserror::Error;
 
 use crate::clock;
-use crate::dispatch::{Captured, Fault};
+use crate::dispatch::{Captured, Fault, count};
+use crate::gateway::Gateway;
+use crate::gateway::account::Tally;
 use crate::load::{self, Site};
 use crate::open::{OpenError, refuse_tracked_state, spec_at, state_pattern};
 use crate::process::Keeper;
@@ -80,8 +85,10 @@ impl Subject {
         folder: Folder,
     ) -> Result<Subject, OpenError> {
         let spec = spec_at(site, &source, &triplet, commit)?;
-        // Not before the triplet is known to be one: a slip in it leaves nothing behind.
-        user.exclude(&state_pattern(&user, site))?;
+        if folder.path().starts_with(site.state()) {
+            // Not before the triplet is known to be one: a slip in it leaves nothing behind.
+            user.exclude(&state_pattern(&user, site))?;
+        }
         let surface = spec.surface.paths().map(|path| Ok((path.to_owned(), source.read(commit, path)?)));
         let surface = Contents(surface.collect::<Result<_, GitError>>()?);
         Ok(Subject { spec, surface, user, triplet, dirty, site: site.clone(), commit, source, folder })
@@ -143,6 +150,8 @@ pub struct Bench {
     /// Where the holdout is opened, made when it is.
     holdout: Option<Place>,
     room: Room,
+    /// What models were asked since the last trial.
+    tally: Arc<Tally>,
     /// Gone last: everything above works in it.
     _folder: Folder,
 }
@@ -180,6 +189,8 @@ impl Bench {
         };
         let walls = Sandbox::set_up(found, &wanted, (&source, commit), &keeper, &surface, say)?;
         let kept = Arc::new(Kept::new(dir.join("artifacts")));
+        let tally = Arc::new(Tally::new(spec.gateway.prices.clone()));
+        let gateway = Arc::new(Gateway::rehearsing(tally.clone(), &site, &spec.gateway.tapes));
         let shop = Shop {
             keeper,
             spec: Arc::new(spec),
@@ -191,10 +202,13 @@ impl Bench {
             sandbox: Arc::new(walls),
             inputs,
             names: Arc::new(names),
+            gateway,
         };
-        let spot = shop.spot(0);
+        let mut spot = shop.spot(0);
+        // Before anything is recorded every trial has this number.
+        spot.calls_for(TrialId(0), ExperimentId(0));
         let holdout = shop.holdout();
-        Ok(Bench { spot, holdout, room: Room { shop, stops: StopHandle::default(), kept }, _folder: folder })
+        Ok(Bench { spot, holdout, room: Room { shop, stops: StopHandle::default(), kept }, tally, _folder: folder })
     }
 
     pub fn stopper(&self) -> Stopper {
@@ -203,7 +217,9 @@ impl Bench {
 
     /// One full evaluation of these contents with this seed.
     pub fn trial(&mut self, contents: &Contents, seed: Seed) -> Result<Rehearsed, RehearseError> {
-        let done = self.again_after_sleep(|spot, room| worker::run_trial(spot, room, seed, contents, None))?;
+        self.tally.take();
+        let mut done = self.again_after_sleep(|spot, room| worker::run_trial(spot, room, seed, contents, None))?;
+        count(&mut done.measurement, &self.tally.take(), &self.room.shop.spec.guards);
         Ok(rehearsed(done))
     }
 

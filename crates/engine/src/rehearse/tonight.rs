@@ -6,7 +6,7 @@ use overnight_model::event::SegmentFacts;
 
 use super::Subject;
 use crate::load;
-use crate::open::{OpenError, is_as_in, locked_changes, same_evaluation, unlocked};
+use crate::open::{OpenError, assurance, is_as_in, locked_changes, same_evaluation, unlocked};
 use crate::sandbox::fingerprint_inputs;
 use crate::workspace::{Dirty, oid};
 
@@ -33,6 +33,7 @@ impl Subject {
             surface: self.spec.surface.clone(),
             metric: self.spec.metric.clone(),
             evaluate: self.spec.evaluate.clone(),
+            assurance: assurance(&self.spec),
             inputs: inputs.map_err(OpenError::Inputs)?,
             ..known.clone()
         };

@@ -253,7 +253,9 @@ fn spec(program: &Path) -> Spec {
             pids: Some(PROCESSES),
             ..SandboxSpec::default()
         },
+        gateway: Default::default(),
         slots: 1,
         limits: spec::Limits::default(),
+        notify: spec::NotifySpec::default(),
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn write(folder: &Path, who: &Identity<'_>, is_root: bool, network: N
     put("hostname", "overnight\n".to_owned())?;
     put("hosts", "127.0.0.1 localhost overnight\n::1 localhost ip6-localhost\n".to_owned())?;
     let resolver = match network {
-        Network::None => String::new(),
+        Network::None | Network::Models { .. } => String::new(),
         // Often a link to a folder that does not exist inside.
         Network::Full => fs::read_to_string("/etc/resolv.conf").unwrap_or_default(),
     };

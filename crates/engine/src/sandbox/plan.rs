@@ -8,6 +8,7 @@ use overnight_model::spec::{self, AgentKind, Spec};
 
 use super::inputs::{Watched, fingerprint};
 use crate::agent::preset;
+use crate::gateway;
 use crate::process::{Limits, Network};
 
 /// Threads count too. A training run with many loaders stays far below.
@@ -145,6 +146,7 @@ pub fn resolve(path: &str, triplet_dir: &Path, home: &Path) -> PathBuf {
 pub(crate) fn network(wanted: spec::Network) -> Network {
     match wanted {
         spec::Network::None => Network::None,
+        spec::Network::Models => Network::Models { port: gateway::PORT },
         spec::Network::Full => Network::Full,
     }
 }

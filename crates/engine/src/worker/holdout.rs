@@ -35,8 +35,17 @@ pub(crate) fn run(place: &mut Place, room: &Room, seed: Seed, contents: &Content
             let ending = Ending::Exited { code: 0 };
             let scorer = Some(Box::new(ScorerRan { ending: scored.ending, usage, output: None }));
             let (numbers, usage) = (BTreeMap::new(), Usage::default());
-            let measurement =
-                Measurement { ending, metric, problem, numbers, usage, output: None, claim: None, scorer };
+            let measurement = Measurement {
+                ending,
+                metric,
+                problem,
+                numbers,
+                usage,
+                output: None,
+                claim: None,
+                scorer,
+                replayed: false,
+            };
             Done { measurement, output: None, scorer_output: Some(output) }
         }
     };

@@ -8,6 +8,7 @@ mod desk;
 mod hint;
 mod holdout;
 mod kept;
+mod models;
 mod place;
 mod score;
 mod trial;
@@ -17,6 +18,7 @@ pub use desk::Dry;
 pub(crate) use desk::propose;
 pub(crate) use holdout::run as run_holdout;
 pub(crate) use kept::Kept;
+pub(crate) use models::{Models, upstreams};
 pub use place::{DISK_FLOOR, Room, free_bytes};
 pub(crate) use place::{Left, Order, Place, Ran, Role, describe};
 pub(crate) use score::{constant as score_constant, nothing as score_nothing};
@@ -29,13 +31,15 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use overnight_model::call::Caller;
 use overnight_model::event::{AttemptFailure, Loss};
 use overnight_model::proposal::Contents;
-use overnight_model::{CommitId, ExperimentId, Slot, Spec, Timestamp};
+use overnight_model::{CommitId, ExperimentId, Slot, Spec, Timestamp, TrialId};
 
 use crate::agent;
 use crate::clock;
 use crate::dispatch::{Action, Arrival, Fault, Keep, Machine};
+use crate::gateway::Gateway;
 use crate::process::{Keeper, Killer};
 use crate::sandbox::{Sandbox, fingerprint_inputs};
 use crate::workspace::{CommitPlan, GitError, Names, ObjectId, Store, UserRepo, oid};
@@ -58,6 +62,8 @@ pub struct Shop {
     pub inputs: Option<String>,
     /// What is tracked at the baseline.
     pub names: Arc<Names>,
+    /// The way to models.
+    pub gateway: Arc<Gateway>,
 }
 
 impl Shop {
@@ -108,6 +114,14 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
+    /// Whose calls to models are made here from now on.
+    pub(crate) fn calls_for(&mut self, trial: TrialId, experiment: ExperimentId) {
+        self.place.calls_as(Caller::Task { trial, experiment });
+        if let Some(booth) = &mut self.booth {
+            booth.calls_as(Caller::Scorer { trial, experiment });
+        }
+    }
+
     pub(crate) fn tidy(&mut self, room: &Room) {
         self.place.tidy(room);
         if let Some(booth) = &mut self.booth {
@@ -279,6 +293,7 @@ impl Machine for Local {
                 let champion = stakes.champion.as_ref().map(Contents::id);
                 self.kept.retain(|id| Some(id) == champion.as_ref() || stakes.open.contains(id));
                 self.in_slot(slot, move |spot, room| {
+                    spot.calls_for(trial, experiment);
                     let outcome = trial::run(spot, room, seed, &contents, stakes.champion.as_ref());
                     settle(outcome, |outcome| match outcome {
                         Ok(trial::Done { measurement, output, scorer_output }) => {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use overnight_model::call::Caller;
 use overnight_model::event::Loss;
 use overnight_model::measure::Usage;
 use overnight_model::proposal::Contents;
@@ -19,6 +20,7 @@ use overnight_model::{Ending, Millis};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::models::{self, Models};
 use super::{Kept, Kind, Shop, StopHandle, Trouble};
 use crate::clock;
 use crate::context::Shown;
@@ -59,7 +61,9 @@ pub(crate) struct Place {
     /// Nothing has run here since it was made as new.
     is_tidy: bool,
     /// What whoever sits here reaches, where that is another network than the evaluation's.
-    network: Option<spec::Network>,
+    pub(super) network: Option<spec::Network>,
+    /// Who asks models here.
+    pub(super) caller: Option<Caller>,
     /// What whoever sits here may read besides the tree.
     context: Vec<Shown>,
 }
@@ -117,6 +121,7 @@ impl Place {
             contents: Contents(Vec::new()),
             is_tidy: false,
             network: None,
+            caller: None,
             context: Vec::new(),
         }
     }
@@ -345,8 +350,17 @@ impl Place {
         order: Order,
         mut sink: impl FnMut(Stream, &[u8]),
     ) -> Result<Ran, Trouble> {
-        let Order { command, environment, stdin, limit } = order;
+        let Order { command, environment, stdin, limit, models } = order;
         let mut env = room.shop.environment.clone();
+        let models = match models {
+            Some(models) => Some(models),
+            None => {
+                let models = self.all_models(room, kind)?;
+                env.extend(models.iter().flat_map(Models::environment));
+                models
+            }
+        };
+        let beside = models.as_ref().filter(|models| !models.is_inside).map(|models| models.pass.port);
         let (sandbox, tree) = match room.shop.sandbox.standard() {
             Some(standard) => {
                 env.push(("TMPDIR".to_owned(), "/tmp".to_owned()));
@@ -358,7 +372,7 @@ impl Place {
                 // The copy lies inside the person's checkout and has no repository of its own: without this, a `git`
                 // in it would find theirs, and `git reset --hard` is what agents do.
                 env.push(("GIT_CEILING_DIRECTORIES".to_owned(), self.dir.to_string_lossy().into_owned()));
-                (self.fence(room, &mut env), self.tree())
+                (self.fence(room, &mut env, beside), self.tree())
             }
         };
         env.extend(environment);
@@ -366,8 +380,19 @@ impl Place {
         let job = Job { command, cwd, env, stdin, deadline: limit.into(), grace: GRACE, sandbox };
         let fault = |error: KeeperError| Trouble::Fault(error.into());
         let limits = job.sandbox.limits();
-        let child = room.shop.keeper.start(&job).map_err(fault)?;
+        let open = |models: &Models, listener: Option<OwnedFd>| {
+            let door = room.shop.gateway.open(&models.pass, listener.map(Into::into), models.guest.clone());
+            door.map_err(|error| models::fault(&error))
+        };
+        let mut door =
+            models.as_ref().filter(|models| !models.is_inside).map(|models| open(models, None)).transpose()?;
+        let mut child = room.shop.keeper.start(&job).map_err(fault)?;
         let registered = room.stops.register(kind, child.killer());
+        if let Some(models) = models.as_ref().filter(|models| models.is_inside)
+            && let Some(listener) = child.listener()
+        {
+            door = Some(open(models, Some(listener))?);
+        }
         let (killer, mut printed, mut too_much) = (child.killer(), 0u64, false);
         let finished = child.finish(|stream, bytes| {
             printed += bytes.len() as u64;
@@ -385,6 +410,8 @@ impl Place {
             finished => finished.map_err(fault)?,
         };
         drop(registered);
+        // What it asked for is settled before anybody hears of its end.
+        drop(door);
         if report.suspended {
             return Err(Trouble::Loss(Loss::Suspended));
         }
@@ -421,7 +448,7 @@ impl Place {
     }
 
     /// A fence around this place, and a home inside it; nothing at tier `none`.
-    fn fence(&self, room: &Room, env: &mut Vec<(String, String)>) -> process::Sandbox {
+    fn fence(&self, room: &Room, env: &mut Vec<(String, String)>, gateway: Option<u16>) -> process::Sandbox {
         let Some(fences) = room.shop.sandbox.fences() else { return process::Sandbox::None };
         env.retain(|(name, _)| name != "HOME");
         env.push(("HOME".to_owned(), self.home().to_string_lossy().into_owned()));
@@ -434,7 +461,12 @@ impl Place {
         let mut read: Vec<PathBuf> = self.held_out(room).iter().filter_map(|path| path.canonicalize().ok()).collect();
         read.extend(self.reads_artifacts(room).then(|| self.artifacts()));
         let fenced = fences.fenced(self.seat(), write, read);
-        let network = self.network.map_or(fenced.network, sandbox::network);
+        let network = match (self.network.map_or(fenced.network, sandbox::network), gateway) {
+            (process::Network::Models { .. }, Some(port)) => process::Network::Models { port },
+            // Nobody is there to be reached.
+            (process::Network::Models { .. }, None) => process::Network::None,
+            (network, _) => network,
+        };
         process::Sandbox::Fenced(Box::new(process::Fenced { network, ..fenced }))
     }
 
@@ -494,6 +526,8 @@ pub(crate) struct Order {
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) stdin: Stdin,
     pub(crate) limit: Millis,
+    /// Its way to models, where it has one of its own kind.
+    pub(crate) models: Option<Models>,
 }
 
 /// Reads a file that a child may have left: never through a link, never a device, never more than `max` bytes.

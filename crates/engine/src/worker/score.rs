@@ -43,8 +43,17 @@ pub(super) fn score(
     };
     let Said { ran: Ran { ending, usage, left }, found, output, .. } = said;
     let (claim, numbers, output) = (found.ok(), BTreeMap::new(), Some(output));
-    let mut measurement =
-        Measurement { ending, metric: None, problem: None, numbers, usage, output: None, claim, scorer: None };
+    let mut measurement = Measurement {
+        ending,
+        metric: None,
+        problem: None,
+        numbers,
+        usage,
+        output: None,
+        claim,
+        scorer: None,
+        replayed: false,
+    };
     if !measurement.ending.succeeded() {
         return Ok(Done { measurement, output, scorer_output: None });
     }
@@ -193,7 +202,8 @@ pub(super) fn run_scorer(
     let reader = || Reader::new(&spec.metric.name, spec.metric.pick);
     let (mut stdout, mut stderr, mut capture) = (reader(), reader(), Capture::new());
     let mut last = Capture::with_limits(0, LAST_WORDS);
-    let order = Order { command: scorer.run.clone(), environment, stdin: Stdin::Null, limit: scorer.kill };
+    let order =
+        Order { command: scorer.run.clone(), environment, stdin: Stdin::Null, limit: scorer.kill, models: None };
     allow(&booth.artifacts(), 0o555)?;
     let ran = booth.run(room, Kind::Evaluation, order, |stream, bytes| {
         capture.feed(bytes);

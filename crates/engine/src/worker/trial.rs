@@ -12,6 +12,7 @@ use super::capture::Capture;
 use super::place::{Order, Place, Ran, Room};
 use super::{Kind, Spot, Trouble, hint, score};
 use crate::dispatch::Captured;
+use crate::open::is_replayed;
 use crate::process::{Stdin, Stream};
 
 /// More numbers than this is not a metrics file.
@@ -45,6 +46,7 @@ pub(crate) fn run(
     champion: Option<&Contents>,
 ) -> Result<Done, Trouble> {
     let mut done = measure(spot, room, seed, contents, champion)?;
+    done.measurement.replayed = is_replayed(&room.shop.spec);
     if done.measurement.metric.is_none()
         && let Some(output) = done.scorer_output.as_mut().or(done.output.as_mut())
     {
@@ -86,7 +88,17 @@ pub(super) fn taken_at_its_word(said: Said) -> Done {
         (true, Err(problem)) => (None, Some(problem)),
         (false, _) => (None, None),
     };
-    let measurement = Measurement { ending, metric, problem, numbers, usage, output: None, claim: None, scorer: None };
+    let measurement = Measurement {
+        ending,
+        metric,
+        problem,
+        numbers,
+        usage,
+        output: None,
+        claim: None,
+        scorer: None,
+        replayed: false,
+    };
     Done { measurement, output: Some(output), scorer_output: None }
 }
 
@@ -112,7 +124,7 @@ pub(super) fn run_command(
     environment.push(("OVERNIGHT_METRICS".to_owned(), metrics.to_string_lossy().into_owned()));
     let reader = || Reader::new(&spec.metric.name, spec.metric.pick);
     let (mut stdout, mut stderr, mut capture) = (reader(), reader(), Capture::new());
-    let order = Order { command: command.to_owned(), environment, stdin: Stdin::Null, limit };
+    let order = Order { command: command.to_owned(), environment, stdin: Stdin::Null, limit, models: None };
     let ran = place.run(room, Kind::Evaluation, order, |stream, bytes| {
         capture.feed(bytes);
         match stream {
@@ -156,8 +168,13 @@ fn pass(
 ) -> Result<(Ending, Usage, Option<Captured>), Trouble> {
     place.fresh(room, contents)?;
     let mut capture = Capture::new();
-    let order = Order { command: command.to_owned(), environment: told(place, room), stdin: Stdin::Null, limit };
-    let Ran { ending, usage, left: _ } = place.run(room, Kind::Evaluation, order, |_, bytes| capture.feed(bytes))?;
+    let order =
+        Order { command: command.to_owned(), environment: told(place, room), stdin: Stdin::Null, limit, models: None };
+    // It belongs to no trial that calls to models could be counted to.
+    let caller = place.caller.take();
+    let ran = place.run(room, Kind::Evaluation, order, |_, bytes| capture.feed(bytes));
+    place.caller = caller;
+    let Ran { ending, usage, left: _ } = ran?;
     let mut output = capture.finish();
     if !ending.succeeded() {
         say_what_is_missing(room, &mut output);

@@ -11,6 +11,7 @@ use gix::objs::Kind;
 
 use super::checkout::{Checkout, Look, SubmoduleHead, TrackedKind, submodule_head};
 use super::error::GitError;
+use super::fresh::NewFile;
 use super::object::Object;
 use super::plan::commit_object;
 use super::tree::{self, FileKind, Found};
@@ -23,13 +24,18 @@ impl UserRepo {
     /// HEAD itself. Untracked files are left out; an edited file goes in with its raw bytes, an edited
     /// LFS file too.
     pub fn snapshot(&self, message: &str, at: i64) -> Result<ObjectId, GitError> {
-        let (commit, objects) = self.snapshot_objects(message, at)?;
+        let (commit, objects) = self.snapshot_objects(message, &[], at)?;
         self.write_durably(&objects)?;
         Ok(commit)
     }
 
-    /// The same commit, and the objects of it that HEAD does not hold; nothing is written.
-    pub(super) fn snapshot_objects(&self, message: &str, at: i64) -> Result<(ObjectId, Vec<Object>), GitError> {
+    /// The same commit with new files in it, and the objects of it that HEAD does not hold; nothing is written.
+    pub(super) fn snapshot_objects(
+        &self,
+        message: &str,
+        new: &[NewFile],
+        at: i64,
+    ) -> Result<(ObjectId, Vec<Object>), GitError> {
         let repo = self.local();
         let head = self.head()?;
         let checkout = Checkout::read(self, &repo)?;
@@ -49,6 +55,12 @@ impl UserRepo {
             if let Some((mode, id)) = found {
                 root.put(path, mode, id);
             }
+        }
+        for NewFile { path, bytes, runs } in new {
+            let blob = Object::new(Kind::Blob, bytes.clone())?;
+            let kind = if *runs { FileKind::Executable } else { FileKind::File };
+            root.put(Path::new(path), kind.mode(), blob.id);
+            objects.push(blob);
         }
         let tree = root.write(&mut objects)?;
         if tree == tree::of_commit(&repo, head)? {

@@ -12,6 +12,7 @@ use gix::sec::Trust;
 
 use super::disk::{self, Durability};
 use super::error::GitError;
+use super::fresh::NewFile;
 use super::object;
 use super::pack;
 use super::plan::CommitPlan;
@@ -74,7 +75,12 @@ impl Store {
 
     /// The user's working tree as a commit of the store's own; the user's repository gets nothing of it.
     pub fn take_worktree(&self, user: &UserRepo, at: i64) -> Result<ObjectId, GitError> {
-        let (commit, objects) = user.snapshot_objects("overnight: the working tree", at)?;
+        self.take_worktree_with(user, &[], at)
+    }
+
+    /// The same with files in it that the working tree does not have.
+    pub fn take_worktree_with(&self, user: &UserRepo, new: &[NewFile], at: i64) -> Result<ObjectId, GitError> {
+        let (commit, objects) = user.snapshot_objects("overnight: the working tree", new, at)?;
         object::write_loose(&self.objects_dir(), &objects, Durability::Cached)?;
         Ok(commit)
     }

@@ -85,13 +85,16 @@ impl Night {
             judge: JudgeSpec::default(),
             agent,
             sandbox: SandboxSpec::default(),
+            gateway: Default::default(),
             slots: 1,
             limits: Limits::default(),
+            notify: Default::default(),
         };
         let mut night = Night { study: Study::new(spec, state), ledger, at: 1_794_800_000_000 };
         let (version, boot, containment, sandbox, agent) = Default::default();
         let scope = Scope::Loop { experiments: None };
-        let run = RunFacts { run: 2, scope, slots: 1, version, pid: 1, boot, containment, sandbox, agent };
+        let run =
+            RunFacts { run: 2, scope, slots: 1, version, pid: 1, boot, containment, sandbox, agent, metered: None };
         night.happen(What::RunStarted(run), &[]);
         night
     }
@@ -133,6 +136,7 @@ impl Night {
                         output: None,
                         claim: None,
                         scorer: None,
+                        replayed: false,
                     };
                     self.happen(What::TrialFinished { trial, experiment, measurement }, &[]);
                 }

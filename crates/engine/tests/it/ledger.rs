@@ -4,12 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use overnight_engine::ledger::{
-    Discrepancy, FormatVersion, Ledger, LedgerError, Reader, SMALL_BLOB, Turn, verify_ledger,
+    Discrepancy, FormatVersion, Ledger, LedgerError, Reader, SMALL_BLOB, Turn, Wanted, verify_ledger,
 };
-use overnight_model::event::{Imported, Proposed, RunFacts, Scope, SegmentFacts};
+use overnight_model::event::{Imported, Judged, Proposed, RunFacts, Scope, SegmentFacts};
 use overnight_model::proposal::{Contents, content_id};
 use overnight_model::spec::{Evaluate, Metric, Part, Pick, Surface, SurfaceFile};
-use overnight_model::{BlobId, CommitId, Event, ExperimentId, Goal, Millis, Segment, State, Timestamp, What};
+use overnight_model::verdict::{Group, Reason};
+use overnight_model::{BlobId, CommitId, Event, ExperimentId, Goal, Millis, Segment, State, Timestamp, Verdict, What};
 
 /// A study with a baseline and some proposals, stored as the loop would store it.
 fn study(dir: &Path, proposals: u64) -> State {
@@ -82,6 +83,7 @@ fn run() -> RunFacts {
         containment: "c".into(),
         sandbox: String::new(),
         agent: String::new(),
+        metered: None,
     }
 }
 
@@ -159,7 +161,7 @@ fn a_row_a_summary_and_a_blob_that_were_changed_are_named() {
     let row = check("UPDATE experiments SET verdict = 'kept' WHERE experiment = 2");
     assert!(matches!(row, Discrepancy::Row { experiment: ExperimentId(2) }), "{row}");
     let invented = check(
-        "INSERT INTO experiments SELECT 9, segment, parent, commit_id, agent, description, verdict, reason, metric, gain, gain_low, gain_high, trials, seconds, started_at FROM experiments WHERE experiment = 1",
+        "INSERT INTO experiments SELECT 9, segment, parent, commit_id, agent, description, verdict, reason, metric, gain, gain_low, gain_high, trials, seconds, started_at, cost_usd FROM experiments WHERE experiment = 1",
     );
     assert!(matches!(invented, Discrepancy::Invented { experiment: ExperimentId(9) }), "{invented}");
     let removed = check("DELETE FROM experiments WHERE experiment = 3");
@@ -199,6 +201,78 @@ fn a_kind_that_a_newer_minor_format_added_is_passed_over() {
     let stop = Event { at: Timestamp(6), what: What::StopRequested { hurry: false } };
     append(&mut ledger, &mut after, &[stop], &[]).unwrap();
     assert_eq!(verify_ledger(dir.path()).unwrap().events, seq + 2);
+}
+
+#[test]
+fn whoever_looks_is_told_what_another_has_added_and_nothing_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut state = study(dir.path(), 1);
+    let reader = Reader::open(dir.path()).unwrap();
+    let (version, end) = (reader.version().unwrap(), reader.end().unwrap());
+    assert_eq!(reader.version().unwrap(), version, "nothing was written");
+    let (mut ledger, _) = Ledger::open(dir.path()).unwrap();
+    let stop = Event { at: Timestamp(6), what: What::StopRequested { hurry: false } };
+    append(&mut ledger, &mut state, std::slice::from_ref(&stop), &[]).unwrap();
+    assert_ne!(reader.version().unwrap(), version);
+    let new = reader.events_after(end, 10).unwrap();
+    assert_eq!(new.iter().map(|stored| (stored.seq, &stored.event)).collect::<Vec<_>>(), [(end + 1, &stop)]);
+    let since: Vec<_> = reader.last_run().unwrap().into_iter().map(|stored| stored.event.what).collect();
+    assert!(matches!(since.as_slice(), [What::RunStarted(_), What::StopRequested { .. }]), "{since:?}");
+}
+
+#[test]
+fn experiments_are_found_by_group_and_words_the_latest_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut state = study(dir.path(), 4);
+    let (mut ledger, _) = Ledger::open(dir.path()).unwrap();
+    let judged = |id, verdict| {
+        What::Judged(Judged {
+            experiment: ExperimentId(id),
+            verdict,
+            reason: Reason::NewSegment,
+            metric: None,
+            estimate: None,
+            opinion: None,
+        })
+    };
+    for (id, verdict) in [(1, Verdict::Discarded), (2, Verdict::Crashed), (3, Verdict::Discarded)] {
+        append(&mut ledger, &mut state, &[Event { at: Timestamp(7), what: judged(id, verdict) }], &[]).unwrap();
+    }
+    let reader = Reader::open(dir.path()).unwrap();
+    let found = |before: Option<u64>, group, words: &[&str], limit| -> Vec<u64> {
+        let wanted = Wanted { group, words: words.iter().map(|word| (*word).to_owned()).collect() };
+        let rows = reader.rows_before(before.map(ExperimentId), &wanted, limit).unwrap();
+        rows.iter().map(|row| row.experiment.0).collect()
+    };
+    assert_eq!(found(None, None, &[], 10), [3, 2, 1], "what is open has no verdict");
+    assert_eq!(found(Some(3), None, &[], 1), [2]);
+    assert_eq!(found(None, Some(Group::NotBetter), &[], 10), [3, 1]);
+    let description = reader.row(ExperimentId(2)).unwrap().unwrap().description;
+    assert_eq!(found(None, Some(Group::Broken), &[&description.to_uppercase()], 10), [2]);
+    assert_eq!(found(None, None, &["no such ' word % _"], 10), [] as [u64; 0]);
+    let mut marks = Vec::new();
+    reader.each_mark(|mark| marks.push((mark.experiment.0, mark.verdict))).unwrap();
+    assert_eq!(marks.len(), 5);
+    assert_eq!((marks[2], marks[4]), ((2, Some(Verdict::Crashed)), (4, None)));
+}
+
+#[test]
+fn moves_of_the_branch_come_in_order_with_what_had_begun_by_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut state = study(dir.path(), 4);
+    let (mut ledger, _) = Ledger::open(dir.path()).unwrap();
+    let moved = |id, retracted: Option<u64>| {
+        let (experiment, to) = (ExperimentId(id), CommitId("b".repeat(40)));
+        What::BranchAdvanced { experiment, from: None, to, retracted: retracted.map(ExperimentId) }
+    };
+    for what in [moved(1, None), moved(0, Some(1))] {
+        append(&mut ledger, &mut state, &[Event { at: Timestamp(7), what }], &[]).unwrap();
+    }
+    let reader = Reader::open(dir.path()).unwrap();
+    let moves = reader.moves(&[ExperimentId(0), ExperimentId(1)]).unwrap();
+    let begun: Vec<u64> = moves.iter().map(|(begun, _)| begun.0).collect();
+    assert_eq!(begun, [0, 1, 4], "the segment, the keep at its own place, the retreat where the study was");
+    assert!(moves.windows(2).all(|pair| pair[0].1.seq < pair[1].1.seq));
 }
 
 #[test]

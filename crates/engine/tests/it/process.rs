@@ -53,6 +53,7 @@ macro_rules! in_both_containments {
 
 // Here, below the macro that it uses.
 mod limits;
+mod models;
 
 fn job(command: impl Into<String>) -> Job {
     Job {

@@ -160,6 +160,7 @@ mod tests {
             gain_high: interval.map(|(_, high)| high),
             trials: 1,
             seconds: None,
+            cost_usd: None,
             started_at: Timestamp(0),
         }
     }

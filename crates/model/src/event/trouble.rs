@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::AttemptFailure;
+use crate::call::Tokens;
+use crate::call::account::Reached;
+use crate::call::bill::Bill;
 use crate::units::Timestamp;
 
 /// The kind of a failed attempt. Names are stored; a reader passes over one that it does not know.
@@ -33,6 +36,8 @@ pub enum Trouble {
     Hung,
     /// It ended itself, without a word that is known here.
     Crashed,
+    /// It spent what one proposal, or a night, may cost.
+    Limit { reached: Reached },
     #[serde(other)]
     Other,
 }
@@ -41,6 +46,11 @@ impl Trouble {
     /// Whether the agent may do better when it is asked later, whatever it is asked.
     pub fn is_providers(&self) -> bool {
         matches!(self, Trouble::RateLimit { .. } | Trouble::Outage)
+    }
+
+    /// Whether it says nothing against the agent.
+    pub fn is_excused(&self) -> bool {
+        self.is_providers() || matches!(self, Trouble::Limit { .. })
     }
 
     pub fn retry_at(&self) -> Option<Timestamp> {
@@ -63,13 +73,14 @@ impl Trouble {
             Trouble::Malformed => "malformed answer",
             Trouble::Hung => "out of time",
             Trouble::Crashed => "crash",
+            Trouble::Limit { .. } => "limit reached",
             Trouble::Other => "failure",
         }
     }
 }
 
 /// What a model was asked for one proposal, as its provider counts it. What it does not say is not known.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ModelUse {
     /// Who answered, by the provider's name for it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -86,6 +97,9 @@ pub struct ModelUse {
     pub cached: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
+    /// At list price, where that is known and the calls were not counted one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
 }
 
 impl ModelUse {
@@ -95,7 +109,7 @@ impl ModelUse {
             (None, None) => None,
             (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
         };
-        let ModelUse { model, calls, input, output, cached, reasoning } = other;
+        let ModelUse { model, calls, input, output, cached, reasoning, cost_usd } = other;
         if !model.is_empty() {
             self.model.clone_from(model);
         }
@@ -104,6 +118,30 @@ impl ModelUse {
         self.output = sum(self.output, *output);
         self.cached = sum(self.cached, *cached);
         self.reasoning = sum(self.reasoning, *reasoning);
+        self.cost_usd = self.cost_usd.zip(*cost_usd).map(|(a, b)| a + b);
+    }
+
+    /// The same as tokens that are each counted once.
+    pub fn tokens(&self) -> Tokens {
+        let input = self.input.and_then(|input| input.checked_sub(self.cached.unwrap_or(0)));
+        Tokens { input, cached: self.cached, output: self.output, reasoning: self.reasoning, ..Tokens::default() }
+    }
+
+    /// What it came to, where the calls themselves were not seen.
+    pub fn bill(&self) -> Bill {
+        let tokens = self.tokens();
+        Bill {
+            calls: u64::from(self.calls),
+            input: tokens.input.unwrap_or(0),
+            cached: tokens.cached.unwrap_or(0),
+            written: 0,
+            output: tokens.output.unwrap_or(0),
+            reasoning: tokens.reasoning.unwrap_or(0),
+            uncounted: u64::from(tokens.all().is_none()),
+            usd: self.cost_usd.unwrap_or(0.0),
+            listed_usd: 0.0,
+            unpriced: u64::from(self.cost_usd.is_none()),
+        }
     }
 }
 

@@ -10,8 +10,8 @@ use crate::id::{BlobId, CommitId, ExperimentId, Segment, TrialId};
 use crate::measure::{Measurement, Usage};
 use crate::proposal::{SurfaceBlob, content_id};
 use crate::spec::{
-    AgentKind, AgentSpec, Evaluate, JudgeSpec, Limit, Limits, Metric, Network, Part, Pick, SandboxSpec, Spec, Surface,
-    SurfaceFile,
+    AgentKind, AgentSpec, Evaluate, JudgeSpec, Limit, Limits, Metric, Network, NotifySpec, Part, Pick, SandboxSpec,
+    Spec, Surface, SurfaceFile,
 };
 use crate::study::{State, Step, Study};
 use crate::tuner::random::Random;
@@ -65,10 +65,10 @@ impl Rehearsal {
             form: None,
             tokens: None,
         };
-        let (version, boot, containment, sandbox) = Default::default();
+        let (version, boot, containment, sandbox, agent) = Default::default();
         let scope = Scope::Loop { experiments: None };
         let run =
-            RunFacts { run: 1, scope, slots: 1, version, pid: 1, boot, containment, sandbox, agent: String::new() };
+            RunFacts { run: 1, scope, slots: 1, version, pid: 1, boot, containment, sandbox, agent, metered: None };
         let levels = HashMap::from([(ExperimentId::BASELINE, LEVEL)]);
         let study = Study::new(spec, State::default());
         let mut rehearsal = Rehearsal { study, now: 0, noise, levels, asked: None };
@@ -160,6 +160,7 @@ impl Rehearsal {
             output: None,
             claim: None,
             scorer: None,
+            replayed: false,
         };
         self.happen(What::TrialFinished { trial, experiment, measurement });
     }
@@ -226,7 +227,9 @@ fn spec(trials: u64, min_gain: f64, judge: JudgeSpec) -> Spec {
         judge: JudgeSpec { max_step_gain: None, ..judge },
         agent: AgentSpec::one(AgentKind::Command(String::new()), TRIAL, Network::None),
         sandbox: SandboxSpec::default(),
+        gateway: Default::default(),
         slots: 1,
         limits: Limits { night: Limit { wall: Some(wall), ..Limit::default() }, ..Limits::default() },
+        notify: NotifySpec::default(),
     }
 }

@@ -114,6 +114,7 @@ impl From<&Row> for Past {
             gain_high,
             trials,
             seconds,
+            cost_usd,
             started_at,
         } = row;
         let score = |value: &Option<f64>| value.and_then(Score::new);
@@ -132,7 +133,7 @@ impl From<&Row> for Past {
             gain_high: score(gain_high),
             trials: Some(*trials),
             seconds: score(seconds),
-            cost_usd: None,
+            cost_usd: score(cost_usd),
             memory_gb: None,
             at: Some(*started_at),
             imported: None,

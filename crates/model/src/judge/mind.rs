@@ -6,7 +6,9 @@
 
 use std::cell::RefCell;
 
-use super::gauss::{Component, Level};
+use super::deck::{Deck, Look, SHARES};
+use super::gauss::{Component, blend};
+use super::luck::Luck;
 use super::noise::{DRIFTS, SHAPES};
 use super::normal;
 use super::opinion::{Opinion, View};
@@ -24,6 +26,9 @@ const FAR_STEPS: i32 = 11;
 /// A world so much less likely than the likeliest is let go, and there are never more than so many for long.
 const NEGLIGIBLE: f64 = 0.01;
 const MOST_WORLDS: usize = 24;
+/// All worlds in which seeds make common luck, or all others, are let go when their best is less likely than negligible by
+/// this factor.
+const UNLIKELY: f64 = 0.3;
 /// Until so many scores were seen, next to nothing is ruled out; from then on a neighbour begins with this chance.
 const EARLY: u32 = 12;
 const NEIGHBOUR: f64 = 0.011;
@@ -43,21 +48,24 @@ pub struct Remembered(Box<[(f64, f64, f64); COMPONENTS]>);
 
 #[derive(Debug, Clone)]
 pub struct Mind {
-    worlds: Vec<World>,
+    pub(super) worlds: Vec<World>,
     /// The champion, where it was kept by this mind: what it is worth is still being learned.
     kept: Option<ExperimentId>,
     /// How many candidates were kept or let go.
-    judged: u32,
+    pub(super) judged: u32,
     scores: u32,
+    pub(super) deck: Deck,
     /// Opinions since the last score: they are asked for over and over until something happens.
-    opinions: RefCell<Vec<(ExperimentId, f64, Opinion)>>,
+    pub(super) opinions: RefCell<Vec<(ExperimentId, f64, Opinion)>>,
 }
 
 impl Mind {
     /// Begins with the first scores of the baseline. `None` while they are all equal: then nothing is known of noise.
     ///
     /// `unequal` are scores of another commit, where the champion's own are all the same.
-    pub fn begin(scores: &[f64], unequal: &[f64]) -> Option<Mind> {
+    pub fn begin<L: Into<Look> + Copy>(looks: &[L], unequal: &[f64]) -> Option<Mind> {
+        let looks: Vec<Look> = looks.iter().map(|look| (*look).into()).collect();
+        let scores: Vec<f64> = looks.iter().map(|look| look.score).collect();
         let (&first, &other) = (scores.first()?, unequal.first().or(scores.first())?);
         let spread = |scores: &[f64], from: f64| {
             let squares: f64 = scores.iter().map(|score| (score - from).powi(2)).sum();
@@ -66,49 +74,59 @@ impl Mind {
         let mean = |scores: &[f64], first: f64| {
             first + scores.iter().map(|score| score - first).sum::<f64>() / scores.len().max(1) as f64
         };
-        let (own, others) = (spread(scores, mean(scores, first)), spread(unequal, mean(unequal, other)));
+        let (own, others) = (spread(&scores, mean(&scores, first)), spread(unequal, mean(unequal, other)));
         let chosen = if own.0 > 0.0 { own } else { others };
         let sd = (chosen.0 / chosen.1.max(1.0)).sqrt();
         if !(sd > 0.0 && sd.is_finite()) {
             return None;
         }
-        let unknown = Level { mean: mean(scores, first), variance: 1e4 * LARGEST * LARGEST * sd * sd };
+        let unknown = (mean(&scores, first), 1e4 * LARGEST * LARGEST * sd * sd);
+        let has_seeds = looks.iter().any(|look| look.seed.is_some());
         let mut worlds = Vec::new();
         let steps = (LARGEST / SMALLEST).log(STEP) as i32;
         for step in -FAR_STEPS..=steps {
             let factor = SMALLEST * STEP.powi(step);
             for shape in SHAPES.iter().filter(|shape| step >= 0 || shape.has_outliers()) {
                 for (drift, likely) in DRIFTS {
-                    worlds.push(World::new(shape.chance * likely, factor * sd, shape, drift, unknown));
+                    for (share, governs) in
+                        SHARES.into_iter().filter(|(share, _)| *share == 0.0 || has_seeds && step >= 0)
+                    {
+                        let chance = shape.chance * likely * governs;
+                        worlds.push(World::new(chance, factor * sd, share, shape, drift, unknown));
+                    }
                 }
             }
         }
-        let mut mind = Mind { worlds, kept: None, judged: 0, scores: 0, opinions: RefCell::default() };
+        let mut mind =
+            Mind { worlds, kept: None, judged: 0, scores: 0, deck: Deck::default(), opinions: RefCell::default() };
         // Where the champion's scores are all the same, they say nothing of noise.
-        let told = if own.0 > 0.0 { scores } else { &scores[..1] };
+        let told = if own.0 > 0.0 { &looks[..] } else { &looks[..1] };
         match told {
             [one, other] => {
                 mind.champion(*one);
-                mind.learn(|world| match world.sd < 0.99 * SMALLEST * sd {
-                    true => world.learn_either(*one, *other),
-                    false => world.learn_champion(None, *other),
+                let seed = mind.deal(*other);
+                mind.learn(|world| match world.all() < 0.99 * SMALLEST * sd {
+                    true => world.learn_either(one.score, other.score),
+                    false => world.learn_champion(None, other.score, seed),
                 });
             }
-            told => told.iter().for_each(|score| mind.champion(*score)),
+            told => told.iter().for_each(|look| mind.champion(*look)),
         }
         Some(mind)
     }
 
     /// Learns a score of the champion.
-    pub fn champion(&mut self, score: f64) {
+    pub fn champion(&mut self, look: impl Into<Look>) {
         self.opinions.get_mut().clear();
-        let kept = self.kept;
-        self.learn(|world| world.learn_champion(kept, score));
+        let (kept, look) = (self.kept, look.into());
+        let seed = self.deal(look);
+        self.learn(|world| world.learn_champion(kept, look.score, seed));
     }
 
     /// Learns a score of the commit that was champion before the one that was kept.
-    pub fn former(&mut self, score: f64) {
+    pub fn former(&mut self, look: impl Into<Look>) {
         self.opinions.get_mut().clear();
+        let score = look.into().score;
         if let Some(kept) = self.kept {
             self.learn(|world| world.learn_former(kept, score));
         }
@@ -129,6 +147,7 @@ impl Mind {
     /// A candidate that was here before, with what was learned of it then.
     pub fn open_again(&mut self, id: ExperimentId, before: &Remembered) {
         self.opinions.get_mut().clear();
+        self.deck.has_seen_all(id);
         self.worlds.iter_mut().for_each(|world| world.open_with(id, &before.0));
     }
 
@@ -138,11 +157,13 @@ impl Mind {
     }
 
     /// Learns a score of a candidate.
-    pub fn candidate(&mut self, id: ExperimentId, score: f64) {
+    pub fn candidate(&mut self, id: ExperimentId, look: impl Into<Look>) {
         self.opinions.get_mut().clear();
+        let look = look.into();
+        let (score, seed) = (look.score, self.deck.of_candidate(id, look));
         // What is a wreck must be one in every world: a small noise that is spared it would seem the likelier for that.
         let is_wreck = (score - self.level().0).abs() > WRECK * self.noise();
-        self.learn(|world| world.learn_candidate(id, score, is_wreck));
+        self.learn(|world| world.learn_candidate(id, score, seed, is_wreck));
     }
 
     /// The candidate is the champion from now on. What it is worth is learned further with every score of it.
@@ -151,6 +172,7 @@ impl Mind {
         self.judged = self.judged.saturating_add(1);
         let (before, was) = (self.kept.replace(id), self.level().0);
         self.worlds.iter_mut().for_each(|world| world.keep(id, before));
+        self.deck.keep(id);
         let ratio = self.level().0 / was;
         // Near 0 a level says nothing about scale.
         let is_scale = was.abs() > 10.0 * self.noise() && ratio > 0.0;
@@ -165,6 +187,7 @@ impl Mind {
         self.judged = self.judged.saturating_add(1);
         let remembered = self.view(id).map(|view| view.remembered());
         self.worlds.iter_mut().for_each(|world| world.discard(id));
+        self.deck.close(id);
         remembered.map(|known| Remembered(Box::new(known)))
     }
 
@@ -174,6 +197,7 @@ impl Mind {
         self.worlds.iter_mut().for_each(|world| {
             world.close(id);
         });
+        self.deck.close(id);
     }
 
     /// The candidate was put on the present champion, and goes on from there.
@@ -189,18 +213,20 @@ impl Mind {
     }
 
     /// Another champion, of which these scores are known and nothing else.
-    pub fn replace(&mut self, scores: &[f64]) {
+    pub fn replace(&mut self, looks: &[Look]) {
         self.opinions.get_mut().clear();
-        let Some(first) = scores.first() else { return };
+        let Some(first) = looks.first() else { return };
         self.kept = None;
-        self.worlds.iter_mut().for_each(|world| world.replace(*first));
-        scores.iter().for_each(|score| self.champion(*score));
+        self.deck.replace(false);
+        self.worlds.iter_mut().for_each(|world| world.replace(first.score));
+        looks.iter().for_each(|look| self.champion(*look));
     }
 
     /// The champion's place goes back to the one before it. Where that was kept as well, it may be taken back in its turn.
     pub fn retract(&mut self) {
         self.opinions.get_mut().clear();
         let Some(id) = self.kept.take() else { return };
+        self.deck.replace(true);
         // All worlds saw the same keeps.
         for world in &mut self.worlds {
             self.kept = world.retract(id);
@@ -218,7 +244,7 @@ impl Mind {
     /// Time passed, of which nothing is known: another night, or a shift of the machine by so many sd.
     pub fn unsettle(&mut self, sds: f64) {
         self.opinions.get_mut().clear();
-        self.worlds.iter_mut().for_each(|world| world.pass((sds * world.sd).powi(2)));
+        self.worlds.iter_mut().for_each(|world| world.pass((sds * world.all()).powi(2)));
     }
 
     /// What it thinks of a candidate, of one that is worth its place only with a gain above `bar`.
@@ -243,8 +269,9 @@ impl Mind {
     /// The level of the champion before this one, as far as the machine is what it was.
     pub fn former_level(&self) -> Option<f64> {
         let kept = self.kept?;
-        let parts: Option<Vec<_>> = self.worlds.iter().map(|world| Some((world.chance, world.former(kept)?))).collect();
-        Some(super::gauss::blend(parts?.into_iter()).mean)
+        let parts: Option<Vec<_>> =
+            self.believed().map(|(chance, world)| Some((chance, world.former(kept)?))).collect();
+        Some(blend(parts?.into_iter()).0)
     }
 
     /// How likely the champion is better than the one before it, by now.
@@ -255,31 +282,31 @@ impl Mind {
 
     /// The champion's level, and the sd of what is believed of it.
     pub fn level(&self) -> (f64, f64) {
-        let parts = self.worlds.iter().map(|world| (world.chance, (world.level.mean, world.level.variance)));
-        let Level { mean, variance } = super::gauss::blend(parts);
+        let parts = self.believed().map(|(chance, world)| (chance, (world.level.mean, world.level.variance)));
+        let (mean, variance) = blend(parts);
         (mean, variance.sqrt())
     }
 
     /// The sd of one trial, as it most likely is: the few worlds in which it would be many times larger do not rule it.
     pub fn noise(&self) -> f64 {
-        self.worlds.iter().map(|world| world.chance * world.sd.ln()).sum::<f64>().exp()
+        self.believed().map(|(chance, world)| chance * world.all().ln()).sum::<f64>().exp()
     }
 
     /// The sd of normal noise in which a night would gain as much: less than that of a trial where the noise has a sharp
-    /// edge. There small gains can be told, and are most of what there is.
+    /// edge, or where the luck of its seed is known. There small gains can be told, and are most of what there is.
     pub fn grain(&self) -> f64 {
         let grain = |world: &World| world.sd * world.shape.pays_as.sqrt();
-        self.worlds.iter().map(|world| world.chance * grain(world).ln()).sum::<f64>().exp()
+        self.believed().map(|(chance, world)| chance * grain(world).ln()).sum::<f64>().exp()
     }
 
     /// The variance of one trial, with what is not known of it: for intervals.
     pub fn variance(&self) -> f64 {
-        self.worlds.iter().map(|world| world.chance * world.sd * world.sd).sum()
+        self.believed().map(|(chance, world)| chance * world.all().powi(2)).sum()
     }
 
     /// By how much the level of everything may have moved over so many trials, as a variance.
     pub fn drift(&self, trials: f64) -> f64 {
-        self.worlds.iter().map(|world| world.chance * world.drift * trials).sum()
+        self.believed().map(|(chance, world)| chance * world.drift * trials).sum()
     }
 
     /// What one more trial costs: what the study gains by one elsewhere.
@@ -288,20 +315,24 @@ impl Mind {
     pub fn price(&self) -> f64 {
         let judged = f64::from(self.judged) + AT_FIRST;
         let known = judged / (judged + FEW);
-        known * self.worlds.iter().map(|world| world.chance * world.price()).sum::<f64>()
+        known * self.believed().map(|(chance, world)| chance * world.price()).sum::<f64>()
     }
 
     /// How likely a score of the champion is to be as far off as this one, by noise alone.
-    pub fn surprise(&self, score: f64) -> f64 {
-        let tail = |world: &World| {
+    pub fn surprise(&self, look: impl Into<Look>) -> f64 {
+        let look = look.into();
+        let seed = look.seed.and_then(|seed| self.deck.place(seed));
+        let tail = |(chance, world): (f64, &World)| {
+            let (mean, variance) = world.level.foretold(seed);
+            let luck = if seed.is_none() { world.luck } else { 0.0 };
             let parts = world.shape.parts.iter().map(|part| {
-                let sd = (world.level.variance + (part.sd * world.sd).powi(2)).sqrt();
-                let off = (score - world.level.mean - part.mean * world.sd).abs() / sd;
+                let sd = (variance + luck * luck + (part.sd * world.sd).powi(2)).sqrt();
+                let off = (look.score - mean - part.mean * world.sd).abs() / sd;
                 2.0 * part.weight * normal::probability(-off)
             });
-            world.chance * parts.sum::<f64>()
+            chance * parts.sum::<f64>()
         };
-        self.worlds.iter().map(tail).sum()
+        self.believed().map(tail).sum()
     }
 
     /// What takes a tenth of the time may scatter a tenth as much, or as before, or something between.
@@ -310,6 +341,7 @@ impl Mind {
             [(1.0, 0.6), (ratio.sqrt(), 0.2), (ratio, 0.2)].map(|(factor, share)| World {
                 chance: share * world.chance,
                 sd: world.sd * factor,
+                luck: world.luck * factor,
                 drift: world.drift * factor * factor,
                 ..world.clone()
             })
@@ -323,28 +355,37 @@ impl Mind {
             world.pass(world.drift);
             score(world);
         }
+        self.scores = self.scores.saturating_add(1);
         self.weigh();
     }
 
     /// Chances add up to 1, and what is negligible goes.
-    fn weigh(&mut self) {
+    pub(super) fn weigh(&mut self) {
         let told = |world: &World| world.chance.ln() + world.news;
         let most = self.worlds.iter().map(told).fold(f64::NEG_INFINITY, f64::max);
         for world in &mut self.worlds {
             world.chance = (told(world) - most).exp();
             world.news = 0.0;
         }
-        self.scores = self.scores.saturating_add(1);
-        let most = 1.0;
         // The first scores may be odd ones: nothing is ruled out by them yet.
-        let mut least = if self.scores < EARLY { NEGLIGIBLE * NEGLIGIBLE } else { NEGLIGIBLE } * most;
-        if self.worlds.len() > MOST_WORLDS && self.scores >= EARLY {
-            let mut chances: Vec<f64> = self.worlds.iter().map(|world| world.chance).collect();
+        let rare = if self.scores < EARLY { NEGLIGIBLE * NEGLIGIBLE } else { NEGLIGIBLE };
+        for has_luck in [false, true] {
+            let alike = |world: &World| (world.luck > 0.0) == has_luck;
+            let mut chances: Vec<f64> =
+                self.worlds.iter().filter(|world| alike(world)).map(|world| world.chance).collect();
             chances.sort_by(|a, b| b.total_cmp(a));
-            // While all are about as likely, nothing can be said against any of them.
-            least = least.max(chances[MOST_WORLDS].min(0.1 * most));
+            // Whether seeds make common luck shows slowly: among their like no world is let go for that.
+            let Some(&most) = chances.first().filter(|most| **most > rare * UNLIKELY) else {
+                self.worlds.retain(|world| !alike(world));
+                continue;
+            };
+            let mut least = rare * most;
+            if chances.len() > MOST_WORLDS && self.scores >= EARLY {
+                // While all are about as likely, nothing can be said against any of them.
+                least = least.max(chances[MOST_WORLDS].min(0.1 * most));
+            }
+            self.worlds.retain(|world| !alike(world) || world.chance > least && world.level.variance.is_finite());
         }
-        self.worlds.retain(|world| world.chance > least && world.level.variance.is_finite());
         self.spread();
         let total: f64 = self.worlds.iter().map(|world| world.chance).sum();
         self.worlds.iter_mut().for_each(|world| world.chance /= total);
@@ -353,14 +394,18 @@ impl Mind {
     /// Beside the likeliest world there is always one with a little more noise and one with a little less: wherever it
     /// began, and whatever the machine becomes, it can be found.
     fn spread(&mut self) {
-        let Some(best) = self.worlds.iter().max_by(|a, b| a.chance.total_cmp(&b.chance)).cloned() else { return };
-        let is_alike = |world: &World| std::ptr::eq(world.shape, best.shape);
-        for factor in [STEP, 1.0 / STEP] {
-            let sd = best.sd * factor;
-            let is_there = |world: &World| is_alike(world) && (world.sd / sd - 1.0).abs() < 0.1;
-            if !self.worlds.iter().any(is_there) {
-                let (chance, drift) = (NEIGHBOUR * best.chance, best.drift * factor * factor);
-                self.worlds.push(World { chance, sd, drift, ..best.clone() });
+        for has_luck in [false, true] {
+            let alike = |world: &&World| (world.luck > 0.0) == has_luck;
+            let best = self.worlds.iter().filter(alike).max_by(|a, b| a.chance.total_cmp(&b.chance)).cloned();
+            let Some(best) = best else { continue };
+            for factor in [STEP, 1.0 / STEP] {
+                let sd = best.sd * factor;
+                let is_there =
+                    |world: &World| std::ptr::eq(world.shape, best.shape) && (world.sd / sd - 1.0).abs() < 0.1;
+                if !self.worlds.iter().filter(alike).any(is_there) {
+                    let (chance, drift) = (NEIGHBOUR * best.chance, best.drift * factor * factor);
+                    self.worlds.push(World { chance, sd, drift, ..best.clone() });
+                }
             }
         }
     }
@@ -368,27 +413,45 @@ impl Mind {
     /// All worlds' beliefs about a candidate as one: for each kind, of one mean and variance.
     fn view(&self, id: ExperimentId) -> Option<View> {
         let banks: Vec<_> =
-            self.worlds.iter().map(|world| Some((world.chance, world.bank(id)?))).collect::<Option<_>>()?;
+            self.believed().map(|(chance, world)| Some((chance, world.bank(id)?))).collect::<Option<_>>()?;
         let stale = banks.first()?.1.stale;
-        let kind = |kind: usize| {
+        let kind = |kind: usize, seed: Option<usize>| {
             let parts =
                 || banks.iter().map(|(chance, bank)| (chance * bank.components[kind].chance, &bank.components[kind]));
             let chance: f64 = parts().map(|(weight, _)| weight).sum();
             let average = |of: &dyn Fn(&Component) -> f64| {
                 parts().map(|(weight, component)| weight * of(component)).sum::<f64>() / chance.max(f64::MIN_POSITIVE)
             };
-            let (level, effect) = (average(&|component| component.level), average(&|component| component.effect));
+            let level_of = |found: &Component| found.foretold(false, seed);
+            let covariance_of =
+                |found: &Component| found.covariance + seed.map_or(0.0, |seed| found.luck.with_effect[seed]);
+            let (level, effect) = (average(&|found| level_of(found).0), average(&|found| found.effect));
             Component {
                 chance,
                 evidence: 1.0,
                 level,
                 effect,
-                level_variance: average(&|found| found.level_variance + (found.level - level).powi(2)),
-                covariance: average(&|found| found.covariance + (found.level - level) * (found.effect - effect)),
+                level_variance: average(&|found| level_of(found).1 + (level_of(found).0 - level).powi(2)),
+                covariance: average(&|found| {
+                    covariance_of(found) + (level_of(found).0 - level) * (found.effect - effect)
+                }),
                 effect_variance: average(&|found| found.effect_variance + (found.effect - effect).powi(2)),
+                luck: Luck::default(),
             }
         };
-        let noise = self.worlds.iter().map(|world| world.chance * world.sd * world.sd * world.shape.as_good_as).sum();
-        Some(View { components: std::array::from_fn(kind), noise, stale, champion_is_it: self.kept == Some(id) })
+        let noise = |seed: Option<usize>| {
+            let luck = |world: &World| if seed.is_none() { world.luck * world.luck } else { 0.0 };
+            let noise = |world: &World| world.sd * world.sd * world.shape.as_good_as + luck(world);
+            self.believed().map(|(chance, world)| chance * noise(world)).sum::<f64>()
+        };
+        let (next, next_champion) =
+            (self.places_for(id).first().copied(), self.places_for_champion(Some(id)).first().copied());
+        let components = std::array::from_fn(|found| kind(found, next));
+        let beside = match next == next_champion {
+            true => components,
+            false => std::array::from_fn(|found| kind(found, next_champion)),
+        };
+        let noise = (noise(next), noise(next_champion));
+        Some(View { components, beside, noise, stale, champion_is_it: self.kept == Some(id) })
     }
 }

@@ -1,6 +1,9 @@
 //! The judge: what is kept, how sure that is, and what another trial would be worth.
 
+mod dealing;
+mod deck;
 mod gauss;
+mod luck;
 mod mind;
 mod noise;
 pub(crate) mod normal;
@@ -8,6 +11,7 @@ mod opinion;
 mod prior;
 mod world;
 
+pub use deck::Look;
 pub use mind::{Mind, Remembered};
 pub use opinion::{Opinion, Side};
 
@@ -19,7 +23,7 @@ use crate::verdict::Reason;
 
 /// Goes up where the same events make the judge believe something else. What an earlier one believed was stored with the
 /// study, and is no fault of the ledger. The first had none.
-pub const EDITION: u32 = 3;
+pub const EDITION: u32 = 4;
 /// How many trials the baseline gets before anything is compared with it; further ones come in between.
 pub const FIRST_TRIALS: u32 = 2;
 /// How often a value has to come again, each time with another seed, before the metric is taken for one without noise.

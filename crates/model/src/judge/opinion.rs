@@ -12,6 +12,9 @@ const LOOKAHEAD: [f64; 3] = [1.0, 2.0, 3.0];
 /// What is less likely does not change what a trial is worth.
 const NEGLIGIBLE: f64 = 1e-5;
 
+/// A candidate this likely to be better, when it was let go, came close.
+const CLOSE: f64 = 0.2;
+
 /// Everything there is to say about a candidate, in the metric's own unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Opinion {
@@ -41,13 +44,26 @@ impl Opinion {
     pub fn estimate(&self) -> Estimate {
         Estimate { gain: self.expected, low: Some(self.low), high: Some(self.high) }
     }
+
+    /// Whether it came close: it may well be better.
+    pub fn is_close(&self) -> bool {
+        self.chance >= CLOSE
+    }
+
+    /// Whether what is known of it reaches about as far to better as to worse.
+    pub fn is_undecided(&self) -> bool {
+        self.low < 0.0 && self.high > -self.low / 2.0
+    }
 }
 
 /// The beliefs of all worlds about one candidate.
 pub(super) struct View {
+    /// As they are with the seed that the candidate would have next; each level holds the luck of that seed.
     pub(super) components: [Component; COMPONENTS],
-    /// The variance of one trial.
-    pub(super) noise: f64,
+    /// The same with the seed that the champion would have.
+    pub(super) beside: [Component; COMPONENTS],
+    /// The variance of one trial of the candidate, and of one of the champion.
+    pub(super) noise: (f64, f64),
     /// There is no champion to measure for it any more.
     pub(super) stale: bool,
     /// It is the champion.
@@ -111,10 +127,14 @@ impl View {
     /// beyond the bar, what would not is worth nothing.
     fn worth(&self, side: Side, trials: f64, bar: f64) -> f64 {
         let sign = if side == Side::Candidate { 1.0 } else { -1.0 };
-        let likely = self.components.iter().filter(|found| found.chance > NEGLIGIBLE);
+        let (components, noise) = match side {
+            Side::Candidate => (&self.components, self.noise.0),
+            Side::Champion => (&self.beside, self.noise.1),
+        };
+        let likely = components.iter().filter(|found| found.chance > NEGLIGIBLE);
         let part = |found: &Component| {
-            let (mean, before) = found.foretold(side == Side::Candidate);
-            let variance = before + self.noise / trials;
+            let (mean, before) = found.foretold(side == Side::Candidate, None);
+            let variance = before + noise / trials;
             let with_effect = match side {
                 Side::Candidate => found.covariance + found.effect_variance,
                 Side::Champion => found.covariance,
@@ -127,7 +147,7 @@ impl View {
         let middle: f64 = parts.iter().map(|part| part.chance * part.mean).sum();
         let gain_at = |score: f64| parts.iter().map(|part| part.gain_at(score)).sum::<f64>();
         // The better the mean of those trials, the better the candidate: there is one point where the decision turns.
-        let reach = 6.0 * self.noise.sqrt();
+        let reach = 6.0 * noise.sqrt();
         let (mut low, mut high) = (middle - reach, middle + reach);
         if (expected > 0.0 && gain_at(low) > 0.0) || (expected <= 0.0 && gain_at(high) < 0.0) {
             return 0.0;

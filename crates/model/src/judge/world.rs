@@ -1,6 +1,8 @@
 //! One idea of what the noise is, and everything believed under it.
 
-use super::gauss::{Component, Level, blend};
+use super::deck::SEEDS;
+use super::gauss::{Component, Level, Seen, blend_levels};
+use super::luck::Luck;
 use super::noise::Shape;
 use super::normal::density;
 use super::prior::{COMPONENTS, HYPOTHESES, prior, rates, with_share_forgotten};
@@ -21,14 +23,23 @@ const FAR: f64 = 6.0;
 const PAST: usize = 4;
 /// How much of what is believed of a candidate is taken back where it is put on another champion: edits interact.
 const INTERACTS: f64 = 0.2;
+/// By how much the luck of a seed is another one once another commit is champion, as a variance in units of the noise's.
+const STIRS: f64 = 0.1;
+/// The share of the noise that a seed may settle for one commit alone, and how likely that is.
+const OWN_LUCK: [(f64, f64); 3] = [(0.0, 0.5), (0.6, 0.25), (0.9, 0.25)];
+/// How much of a probe may be an odd score, and how far off such are.
+const ODD_PROBE: f64 = 0.02;
+const ODD_PROBE_SD: f64 = 8.0;
 
 #[derive(Debug, Clone)]
 pub(super) struct World {
     pub(super) chance: f64,
     /// How likely the last score was here, as a logarithm, until it is weighed against the other worlds.
     pub(super) news: f64,
-    /// The sd of one trial.
+    /// The sd of one trial with a seed whose luck is known.
     pub(super) sd: f64,
+    /// The sd of the luck of seeds; 0 where they make none that commits have in common.
+    pub(super) luck: f64,
     pub(super) shape: &'static Shape,
     /// What the best rule would gain per trial under each hypothesis, in sd of one trial.
     pub(super) rates: &'static [f64; HYPOTHESES],
@@ -58,10 +69,40 @@ pub(super) struct Bank {
 }
 
 impl World {
-    pub(super) fn new(chance: f64, sd: f64, shape: &'static Shape, drift: f64, level: Level) -> World {
+    /// One in which nothing was seen yet; `share` of the variance of a trial is the luck of its seed.
+    pub(super) fn new(chance: f64, sd: f64, share: f64, shape: &'static Shape, drift: f64, level: (f64, f64)) -> World {
         let (hypotheses, rates) = (Box::new(prior().chances), rates(shape));
+        let (sd, luck) = ((1.0 - share).sqrt() * sd, share.sqrt() * sd);
         let (drift, banks, past) = (drift * sd * sd, Vec::new(), Vec::new());
-        World { chance, news: 0.0, sd, shape, rates, drift, level, hypotheses, banks, past }
+        let level = Level::new(level.0, level.1, luck);
+        World { chance, news: 0.0, sd, luck, shape, rates, drift, level, hypotheses, banks, past }
+    }
+
+    /// A score as it is seen here, with its place in the deck.
+    fn seen(&self, score: f64, seed: Option<usize>) -> Seen {
+        Seen { score, seed, shape: self.shape, sd: self.sd, luck: self.luck }
+    }
+
+    /// The sd of one trial with any seed.
+    pub(super) fn all(&self) -> f64 {
+        self.sd.hypot(self.luck)
+    }
+
+    /// Another seed takes the place of one of the deck.
+    pub(super) fn renew(&mut self, seed: usize) {
+        let variance = self.luck * self.luck;
+        self.each_luck(|luck| luck.renew(seed, variance));
+    }
+
+    fn each_luck(&mut self, change: impl Fn(&mut Luck)) {
+        if self.luck == 0.0 {
+            return;
+        }
+        change(&mut self.level.luck);
+        for (_, bank) in self.banks.iter_mut().chain(&mut self.past) {
+            change(&mut bank.base.luck);
+            bank.components.iter_mut().for_each(|component| change(&mut component.luck));
+        }
     }
 
     /// A trial's worth of time has passed.
@@ -74,32 +115,34 @@ impl World {
     }
 
     /// Learns a score of the champion, which `kept` is since it was kept.
-    pub(super) fn learn_champion(&mut self, kept: Option<ExperimentId>, score: f64) {
-        self.news += self.level.learn(score, self.shape, self.sd);
+    pub(super) fn learn_champion(&mut self, kept: Option<ExperimentId>, score: f64, seed: Option<usize>) {
+        let seen = self.seen(score, seed);
+        self.news += self.level.learn(&seen);
         for (id, bank) in &mut self.banks {
             if kept == Some(*id) {
-                bank.learn(true, score, self.shape, self.sd);
+                bank.learn(true, &seen);
             } else if !bank.stale {
-                bank.learn(false, score, self.shape, self.sd);
-                bank.base.learn(score, self.shape, self.sd);
+                bank.learn(false, &seen);
+                bank.base.learn(&seen);
             }
         }
     }
 
     /// Learns the second score of all, where one of the two is far off and nobody knows which.
     pub(super) fn learn_either(&mut self, one: f64, other: f64) {
+        let all = self.all();
         let far =
             self.shape.parts.iter().fold(&self.shape.parts[0], |far, part| if part.sd > far.sd { part } else { far });
-        let (gap, sd) = (other - one, far.sd.hypot(1.0) * self.sd);
+        let (gap, sd) = (other - one, far.sd.hypot(1.0) * all);
         self.news += (2.0 * far.weight * density(gap / sd) / sd).ln();
-        self.level = Level { mean: one + gap / 2.0, variance: (gap / 2.0).powi(2) + self.sd * self.sd };
+        self.level = Level::new(one + gap / 2.0, (gap / 2.0).powi(2) + all * all, self.luck);
     }
 
     /// Learns a score of what was champion before `kept` took its place: that says what the keep was worth.
     pub(super) fn learn_former(&mut self, kept: ExperimentId, score: f64) {
-        let (shape, sd) = (self.shape, self.sd);
+        let (seen, has_luck) = (self.seen(score, None), self.luck > 0.0);
         let Some(bank) = self.bank_mut(kept) else { return };
-        let (likelihood, level) = (bank.learn(false, score, shape, sd), bank.level(true));
+        let (likelihood, level) = (bank.learn(false, &seen), bank.level(true, has_luck));
         self.news += likelihood;
         self.level = level;
     }
@@ -108,16 +151,33 @@ impl World {
     /// noise alone.
     pub(super) fn learn_repeat(&mut self, score: f64, known: &Tally, since: u32) {
         let Some(mean) = known.mean() else { return };
-        let variance = self.sd * self.sd / f64::from(known.n()) + self.drift * f64::from(since);
-        self.news += Level { mean, variance }.learn(score, self.shape, self.sd);
+        let variance = self.all().powi(2) / f64::from(known.n()) + self.drift * f64::from(since);
+        self.news += Level::new(mean, variance, 0.0).learn(&self.seen(score, None));
+    }
+
+    /// Learns by how much a commit differed from itself with one seed, so many trials apart. A seed whose luck is common
+    /// leaves no more than the noise; where none is, it may still make luck that a commit has for itself. Of the noise
+    /// this is no news: the score itself is learned as any other.
+    pub(super) fn learn_probe(&mut self, gap: f64, since: f64) {
+        if self.luck == 0.0 {
+            return;
+        }
+        let likely = |variance: f64| {
+            let sd = (2.0 * variance + self.drift * since).sqrt();
+            let off = gap / sd;
+            (density(off) + ODD_PROBE * density(off / ODD_PROBE_SD)) / sd
+        };
+        let all = self.all().powi(2);
+        let otherwise: f64 = OWN_LUCK.iter().map(|(share, chance)| chance * likely((1.0 - share) * all)).sum();
+        self.news += (likely(self.sd * self.sd) / otherwise).ln();
     }
 
     /// Learns a score of a candidate; a first one that is a wreck says nothing of the noise.
-    pub(super) fn learn_candidate(&mut self, id: ExperimentId, score: f64, is_wreck: bool) {
-        let (shape, sd) = (self.shape, self.sd);
+    pub(super) fn learn_candidate(&mut self, id: ExperimentId, score: f64, seed: Option<usize>, is_wreck: bool) {
+        let seen = self.seen(score, seed);
         let Some(bank) = self.bank_mut(id) else { return };
         let is_first = !std::mem::replace(&mut bank.is_seen, true);
-        let likelihood = bank.learn(true, score, shape, sd);
+        let likelihood = bank.learn(true, &seen);
         // A first score says more of the candidate than of the noise.
         let says = match is_first {
             true if is_wreck => 0.0,
@@ -139,6 +199,7 @@ impl World {
             level_variance: self.level.variance,
             covariance: 0.0,
             effect_variance: (known.sds[kind] * self.sd).powi(2),
+            luck: self.level.luck,
         };
         let components = std::array::from_fn(component);
         self.insert(id, Bank { components, base: self.level, stale: false, tells: true, is_seen: false });
@@ -156,6 +217,7 @@ impl World {
                 level_variance: self.level.variance,
                 covariance: 0.0,
                 effect_variance,
+                luck: self.level.luck,
             }
         };
         let components = std::array::from_fn(component);
@@ -187,7 +249,9 @@ impl World {
         self.banks.iter_mut().for_each(|(_, bank)| bank.stale = true);
         let Some(bank) = self.bank(id).cloned() else { return };
         self.learn_kind(&bank);
-        self.level = bank.level(true);
+        self.level = bank.level(true, self.luck > 0.0);
+        let stirred = STIRS * self.sd * self.sd;
+        self.each_luck(|luck| luck.stir(stirred));
     }
 
     /// The candidate is gone, and what it told about the level and about the study stays.
@@ -199,26 +263,23 @@ impl World {
         if bank.stale || effect.abs() > FAR * self.sd {
             return;
         }
-        let (after, before) = (bank.level(false), bank.base);
+        let (after, before) = (bank.level(false, self.luck > 0.0), bank.base);
         if before == self.level {
             self.level = after;
             return;
         }
-        // Others moved the level meanwhile: only what this one added counts.
-        let added = 1.0 / after.variance - 1.0 / before.variance;
-        if added > 0.0 {
-            let precision = 1.0 / self.level.variance + added;
-            let moment =
-                self.level.mean / self.level.variance + after.mean / after.variance - before.mean / before.variance;
-            self.level = Level { mean: moment / precision, variance: 1.0 / precision };
-        }
+        // Others moved the level meanwhile: only what this one added counts, with the seed by which it added most.
+        let added = |seed: Option<usize>| 1.0 / after.foretold(seed).1 - 1.0 / before.foretold(seed).1;
+        let seeds = (0..SEEDS).filter(|_| self.luck > 0.0).map(Some);
+        let most = seeds.fold(None, |most, seed| if added(seed) > added(most) { seed } else { most });
+        self.level.learn_from(most, self.luck > 0.0, &before, &after);
     }
 
     /// The champion gives its place back to the one before it, which is believed to be what it was: what the other's
     /// trials were like says nothing of it. Who that is, where it was kept as well.
     pub(super) fn retract(&mut self, id: ExperimentId) -> Option<ExperimentId> {
         if let Some(bank) = self.close(id) {
-            self.level = bank.level(false);
+            self.level = bank.level(false, self.luck > 0.0);
         }
         self.banks.iter_mut().for_each(|(_, bank)| bank.stale = true);
         let (before, bank) = self.past.pop()?;
@@ -228,17 +289,18 @@ impl World {
 
     /// What was measured of the champion before its keep does not count any more.
     pub(super) fn doubt(&mut self, kept: ExperimentId) {
-        let Some(former) = self.bank(kept).map(|bank| bank.level(false)) else { return };
+        let has_luck = self.luck > 0.0;
+        let Some(former) = self.bank(kept).map(|bank| bank.level(false, has_luck)) else { return };
         self.level = former;
         self.open(kept);
         let Some(bank) = self.bank_mut(kept) else { return };
         (bank.stale, bank.tells, bank.is_seen) = (true, false, true);
-        self.level = bank.level(true);
+        self.level = bank.level(true, has_luck);
     }
 
     /// The level of the champion before this one: its mean and its variance.
     pub(super) fn former(&self, kept: ExperimentId) -> Option<(f64, f64)> {
-        let Level { mean, variance } = self.bank(kept)?.level(false);
+        let Level { mean, variance, .. } = self.bank(kept)?.level(false, false);
         Some((mean, variance))
     }
 
@@ -246,7 +308,7 @@ impl World {
     pub(super) fn replace(&mut self, about: f64) {
         self.banks.clear();
         self.past.clear();
-        self.level = Level { mean: about, variance: 1e4 * self.sd * self.sd };
+        self.level = Level::new(about, 1e4 * self.all() * self.all(), self.luck);
     }
 
     pub(super) fn close(&mut self, id: ExperimentId) -> Option<Bank> {
@@ -311,8 +373,8 @@ impl Bank {
     }
 
     /// How likely the score was, whatever kind the candidate is of, as a logarithm.
-    fn learn(&mut self, of_candidate: bool, score: f64, shape: &Shape, sd: f64) -> f64 {
-        let likelihoods = self.components.each_mut().map(|component| component.learn(of_candidate, score, shape, sd));
+    fn learn(&mut self, of_candidate: bool, seen: &Seen) -> f64 {
+        let likelihoods = self.components.each_mut().map(|component| component.learn(of_candidate, seen));
         let possible = self.components.iter().zip(&likelihoods).filter(|(component, _)| component.chance > 0.0);
         let most = possible.map(|(_, likelihood)| *likelihood).fold(f64::NEG_INFINITY, f64::max);
         let mut total = 0.0;
@@ -330,7 +392,8 @@ impl Bank {
     }
 
     /// The level of the champion it is compared with, or its own.
-    fn level(&self, of_candidate: bool) -> Level {
-        blend(self.components.iter().map(|component| (component.chance, component.foretold(of_candidate))))
+    fn level(&self, of_candidate: bool, has_luck: bool) -> Level {
+        let parts = self.components.iter().map(|component| (component.chance, component.level(of_candidate)));
+        blend_levels(parts, has_luck)
     }
 }

@@ -1,6 +1,6 @@
 //! Who makes proposals: one agent, or several that take turns.
 
-use super::{AgentKind, Network};
+use super::{AgentKind, Network, Tier};
 use crate::units::Millis;
 
 /// Who makes proposals, and what they have in common.
@@ -58,6 +58,18 @@ impl AgentSpec {
     /// Whether anyone but the tuner writes what will run.
     pub fn has_model(&self) -> bool {
         self.members.iter().any(|member| member.kind != AgentKind::Tuner)
+    }
+
+    /// Those who can ask a model through the gateway alone, or none at all, at what a machine enforces.
+    pub fn metered(&self, tier: Tier) -> Vec<String> {
+        let is_walled = |member: &&Member| match (&member.kind, member.network) {
+            (AgentKind::Tuner, _) => true,
+            (_, Network::Full) => false,
+            // The engine itself asks.
+            (AgentKind::Api(_), Network::Models) => true,
+            (_, Network::None | Network::Models) => tier >= Tier::Standard,
+        };
+        self.members.iter().filter(is_walled).map(|member| member.name.clone()).collect()
     }
 
     /// `claude, tuner`

@@ -66,6 +66,8 @@ pub enum Layer {
 pub enum Network {
     #[default]
     None,
+    /// Models, through the gateway, and nothing else.
+    Models,
     Full,
 }
 
@@ -73,6 +75,7 @@ impl Network {
     pub fn name(self) -> &'static str {
         match self {
             Network::None => "none",
+            Network::Models => "models",
             Network::Full => "full",
         }
     }

@@ -4,6 +4,7 @@ use super::experiment::{Experiment, is_fair};
 use super::judging::Judging;
 use super::need::is_hopeless;
 use super::state::State;
+use crate::judge::Look;
 use crate::stats::Tally;
 
 /// A score of the champion this unlikely by noise alone says that something is not what it was.
@@ -26,9 +27,9 @@ const ASKS: u32 = 2;
 /// The champion's score that was so unlikely, with those after it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Alarm {
-    champion: Vec<f64>,
+    champion: Vec<Look>,
     /// What the champion before it gave since.
-    former: Vec<f64>,
+    former: Vec<Look>,
     /// How many trials of that one are still wanted.
     pub(super) asks: u32,
 }
@@ -42,7 +43,7 @@ impl Alarm {
 
 impl State {
     /// A score of the champion: is it still what it was, on the machine that it was?
-    pub(super) fn watch(&mut self, told: f64) {
+    pub(super) fn watch(&mut self, told: Look) {
         let fair = |champion: &Experiment| champion.fresh().iter().filter(|trial| is_fair(trial.purpose)).count();
         let looks = self.champion().map_or(0, fair);
         let chosen_by = self.champion().map_or(0, |champion| champion.fresh().len()) - looks;
@@ -50,7 +51,7 @@ impl State {
         let may_ring = looks > SETTLED || (is_young && chosen_by >= SEVERAL && self.judging.looks >= KNOWN);
         let Judging { mind: Some(mind), alarm, odd, .. } = &mut self.judging else { return };
         let surprise = mind.surprise(told);
-        *odd = match (surprise < ODD, told > mind.level().0) {
+        *odd = match (surprise < ODD, mind.less_luck(told) > mind.level().0) {
             (false, _) => 0,
             (true, true) => (*odd).max(0) + 1,
             (true, false) => (*odd).min(0) - 1,
@@ -73,7 +74,7 @@ impl State {
     }
 
     /// A score of the champion before this one, while it is asked for; none where it did not run.
-    pub(super) fn hear_former(&mut self, told: Option<f64>) {
+    pub(super) fn hear_former(&mut self, told: Option<Look>) {
         let Some(alarm) = &mut self.judging.alarm else { return };
         alarm.former.extend(told);
         alarm.asks = alarm.asks.saturating_sub(1);
@@ -89,13 +90,14 @@ impl State {
         else {
             return;
         };
-        let Some((told, now)) = champion.first().zip(Tally::of(champion.iter().skip(1).copied()).mean()) else {
+        let mean = |looks: &[Look]| Tally::of(looks.iter().map(|look| mind.less_luck(*look))).mean();
+        let Some((told, now)) = mean(&champion[..1]).zip(mean(&champion[1..])) else {
             return;
         };
         let (level, _) = mind.level();
         let is_elsewhere = (now - told).abs() < (now - level).abs();
         // Where the machine moved, the one before moved along.
-        let is_luck = Tally::of(former.iter().copied()).mean().zip(mind.former_level()).is_some_and(|(found, was)| {
+        let is_luck = mean(&former).zip(mind.former_level()).is_some_and(|(found, was)| {
             let along = was + now - level;
             (found - was).abs() < (found - along).abs()
         });

@@ -34,11 +34,12 @@ impl Study {
         if let Some(again) = self.state.judging.again.front().filter(|_| slot_is_free) {
             return Some(Step::Again(again.clone()));
         }
-        let member = fills.or_else(|| self.whose_turn(slot_is_free, now).filter(|_| may_ask));
-        let Some(member) = member else { return near.map(|near| Step::Again(near.clone())) };
+        let fills = fills.map(|member| (member, "a slot would have waited for those who think".to_owned()));
+        let turn = fills.or_else(|| self.whose_turn(slot_is_free, now).filter(|_| may_ask));
+        let Some((member, why)) = turn else { return near.map(|near| Step::Again(near.clone())) };
         let experiment = unasked.map_or(ExperimentId(self.state.next_experiment), |open| open.id);
         let parent = self.state.champion()?.commit.clone()?;
-        Some(Step::Ask { experiment, agent: member.name.clone(), parent })
+        Some(Step::Ask { experiment, agent: member.name.clone(), parent, why })
     }
 
     /// Whether a proposal that nobody was asked for may join now, once so many verdicts of this run have passed: as soon

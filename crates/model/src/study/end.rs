@@ -4,7 +4,7 @@ use super::Study;
 use super::need::{Need, is_hopeless, judged};
 use super::step::Step;
 use crate::event::{Scope, StopReason};
-use crate::spec::{Patience, When};
+use crate::spec::{ExpectModel, Network, Patience, When};
 use crate::units::{Score, Timestamp};
 use crate::verdict::{Reason, Verdict};
 
@@ -68,6 +68,15 @@ impl Study {
         if let Some(reason) = self.broken_guard().or_else(|| self.broken_smoke()) {
             return Some(reason);
         }
+        if self.spec.gateway.expect_model == ExpectModel::Stop
+            && let Some((asked, answered)) = run.other_model.clone()
+        {
+            return Some(StopReason::OtherModel { asked, answered });
+        }
+        // Candidates that ask models themselves would only fail from here on, through no fault of their own.
+        if let Some(spent) = self.spent_all().filter(|_| self.spec.evaluate.network == Network::Models) {
+            return Some(spent);
+        }
         let (night, total) = (self.spec.limits.night, self.spec.limits.total);
         if !self.is_loop() {
             None
@@ -96,7 +105,7 @@ impl Study {
         if !self.is_loop() {
             return None;
         }
-        if let Some(reason) = self.nobody_left() {
+        if let Some(reason) = self.spent_all().or_else(|| self.nobody_left()) {
             return Some(reason);
         }
         if let Some(level) = self.target_reached().filter(|_| self.is_champion_shown()) {

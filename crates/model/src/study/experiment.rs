@@ -2,6 +2,8 @@
 
 use super::guards::GuardRun;
 use super::smoke::SmokeRun;
+use crate::call::account::{Charge, Reached};
+use crate::call::bill::Bill;
 use crate::event::{AttemptFailure, Purpose};
 use crate::id::{CommitId, ContentId, ExperimentId, Seed, Segment, TrialId};
 use crate::judge::Estimate;
@@ -74,6 +76,16 @@ pub struct Experiment {
     pub estimate: Option<Estimate>,
     /// The weakest tier that one of its trials had.
     pub tier: Option<Tier>,
+    /// What models were asked for it, by whom ever.
+    pub bill: Bill,
+    /// Whether everything of it happened where calls were counted; unknown before anything did.
+    pub is_counted: Option<bool>,
+    /// What limits count of the calls of its agent.
+    pub charged: Charge,
+    /// Calls of its agent since it was last asked.
+    pub agent_calls: u64,
+    /// The limit that held one of them back.
+    pub limited: Option<Reached>,
 }
 
 /// One finished trial.
@@ -131,6 +143,11 @@ impl Experiment {
             judged_metric: None,
             estimate: None,
             tier: None,
+            bill: Bill::default(),
+            is_counted: None,
+            charged: Charge::default(),
+            agent_calls: 0,
+            limited: None,
         }
     }
 
@@ -163,6 +180,13 @@ impl Experiment {
     pub fn repeats_itself(&self) -> bool {
         let Some((last, before)) = self.fresh().split_last() else { return false };
         before.iter().any(|trial| trial.seed == last.seed && trial.score() == last.score())
+    }
+
+    /// By how much the last score differs from one that the same seed gave before, and how many trials ago that was.
+    pub(super) fn probed(&self) -> Option<(f64, u64)> {
+        let (last, before) = self.fresh().split_last()?;
+        let same = before.iter().find(|trial| trial.seed == last.seed && trial.score().is_some())?;
+        Some((last.score()? - same.score()?, last.id.0.saturating_sub(same.id.0)))
     }
 
     /// What it is: layout and comments aside where that is known, else its bytes.

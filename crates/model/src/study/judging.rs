@@ -7,7 +7,7 @@ use super::experiment::{Experiment, Trial};
 use super::state::State;
 use crate::event::Purpose;
 use crate::id::{ContentId, ExperimentId};
-use crate::judge::{Estimate, Mind, Remembered};
+use crate::judge::{Estimate, Look, Mind, Remembered};
 use crate::stats::Tally;
 use crate::units::Timestamp;
 use crate::verdict::{Group, Reason, Verdict};
@@ -16,8 +16,6 @@ use crate::verdict::{Group, Reason, Verdict};
 /// seen to be what it was.
 const REMEMBERED: usize = 64;
 const RECENT: usize = 32;
-/// A candidate this likely to be better, when it was let go, came close.
-pub(super) const CLOSE: f64 = 0.2;
 /// Of those that came close, how many are tried again on a plateau.
 const NEAR: usize = 5;
 /// The same number so many times is no chance, where the baseline has given as many and none twice.
@@ -183,7 +181,8 @@ impl State {
         if purpose == Purpose::Check {
             return;
         }
-        let score = self.find(id).and_then(|found| found.trials.last()).and_then(Trial::score);
+        let last = self.find(id).and_then(|found| found.trials.last());
+        let (score, seed) = (last.and_then(Trial::score), last.map(|trial| trial.seed));
         self.judging.closing.is_broken |= purpose == Purpose::Close && score.is_none();
         let is_asked = self.judging.alarm.is_some() && self.judging.before == Some(id);
         if is_asked && score.is_none() {
@@ -191,6 +190,7 @@ impl State {
         }
         let Some(score) = score else { return };
         let told = self.told(score);
+        let look = Look { score: told, seed };
         if purpose == Purpose::Close {
             let (baseline, closing) = (self.segment.as_ref().map(|facts| facts.experiment), &mut self.judging.closing);
             // One that was champion when it began may be neither by now.
@@ -200,6 +200,10 @@ impl State {
                 closing.baseline.add(told);
             }
         }
+        let probed = self.find(id).and_then(Experiment::probed);
+        if let (Some((gap, since)), Some(mind)) = (probed, &mut self.judging.mind) {
+            mind.probe(gap, since);
+        }
         // What repeats itself in a metric that never does is one look at it, however often.
         let is_new = self.find(id).is_none_or(|found| !self.is_frozen(found) && !found.repeats_itself());
         let is_champion = self.champion == Some(id);
@@ -207,15 +211,15 @@ impl State {
             return self.wake();
         }
         if is_asked {
-            self.hear_former(Some(told));
+            self.hear_former(Some(look));
         } else if is_champion {
             self.judging.unwatched = 0;
             self.judging.looks += 1;
             if is_new {
-                self.watch(told);
+                self.watch(look);
             }
         } else if self.judging.before == Some(id) {
-            self.judging.mind.iter_mut().filter(|_| is_new).for_each(|mind| mind.former(told));
+            self.judging.mind.iter_mut().filter(|_| is_new).for_each(|mind| mind.former(look));
         } else if id == self.baseline() {
             // It is far behind, and still scatters as everything does.
             let before = self.find(id).map(Experiment::scores).unwrap_or_default();
@@ -230,7 +234,7 @@ impl State {
                 mind.open(id);
             }
             if is_new {
-                mind.candidate(id, told);
+                mind.candidate(id, look);
             }
         }
     }
@@ -239,9 +243,8 @@ impl State {
     pub(super) fn let_go(&mut self, experiment: &Experiment, verdict: Verdict) {
         let id = experiment.id;
         let opinion = self.judging.mind.as_ref().and_then(|mind| mind.opinion(id, 0.0));
-        let near = opinion.is_some_and(|it| it.chance >= CLOSE);
-        // What is known of it reaches about as far to better as to worse.
-        let is_undecided = opinion.is_some_and(|it| it.low < 0.0 && it.high > -it.low / 2.0);
+        let near = opinion.is_some_and(|opinion| opinion.is_close());
+        let is_undecided = opinion.is_some_and(|opinion| opinion.is_undecided());
         let champion = self.champion;
         // Made for another champion, it would undo what was kept since.
         let is_current =
@@ -307,9 +310,9 @@ impl State {
             Some(mind) if mind.knows(id) => mind.keep(id),
             // A person put it there, or it was carried over: its own scores tell its level.
             Some(_) => {
-                let scores = self.champion_scores(id);
+                let looks = self.champion_looks(id);
                 if let Some(mind) = &mut self.judging.mind {
-                    mind.replace(&scores);
+                    mind.replace(&looks);
                 }
             }
         }
@@ -338,25 +341,31 @@ impl State {
         self.segment.as_ref().map_or(score, |facts| facts.metric.goal.gain(0.0, score))
     }
 
-    fn champion_scores(&self, id: ExperimentId) -> Vec<f64> {
-        let scores = self.find(id).map(Experiment::scores).unwrap_or_default();
-        scores.into_iter().map(|score| self.told(score)).collect()
+    fn champion_looks(&self, id: ExperimentId) -> Vec<Look> {
+        self.find(id).map(|found| self.looks(found)).unwrap_or_default()
+    }
+
+    /// The scores of an experiment as the judge hears them, with the seed of each.
+    pub(super) fn looks(&self, experiment: &Experiment) -> Vec<Look> {
+        let look = |trial: &Trial| Some(Look { score: self.told(trial.score()?), seed: Some(trial.seed) });
+        experiment.fresh().iter().filter_map(look).collect()
     }
 
     /// Begins to weigh, as soon as a repeat was unequal. What was decided by one trial until then may have been luck.
     fn wake(&mut self) {
         let Some(champion) = self.champion else { return };
-        let scores = self.champion_scores(champion);
+        let looks = self.champion_looks(champion);
+        let scores: Vec<f64> = looks.iter().map(|look| look.score).collect();
         let unequal = |scores: &[f64]| scores.windows(2).any(|pair| pair[0] != pair[1]);
         let candidates = self.open.values().map(|open| open.scores()).find(|scores| unequal(scores));
         let told = candidates.unwrap_or_else(|| self.scattered_scores());
         let told: Vec<f64> = told.into_iter().map(|score| self.told(score)).collect();
         let was_deterministic = scores.len() >= 3 && !unequal(&scores);
-        let Some(mut mind) = Mind::begin(&scores, &told) else { return };
+        let Some(mut mind) = Mind::begin(&looks, &told) else { return };
         let begun = self.open.values().filter(|open| !open.fresh().is_empty() && Some(open.id) != self.carried());
         for open in begun {
             mind.open(open.id);
-            open.scores().into_iter().for_each(|score| mind.candidate(open.id, self.told(score)));
+            self.looks(open).into_iter().for_each(|look| mind.candidate(open.id, look));
         }
         self.judging.mind = Some(mind);
         self.judging.looks = scores.len() as u32;

@@ -3,6 +3,7 @@
 mod alarm;
 mod ask;
 mod closing;
+mod costs;
 mod end;
 mod experiment;
 mod guards;
@@ -25,6 +26,7 @@ mod turns;
 mod waiting;
 mod watching;
 
+pub use costs::{AgentCost, CostRow, OtherModel};
 pub use experiment::{Experiment, Trial};
 pub use guards::{FlakyGuard, GuardRun};
 pub use judging::{Again, Spent};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::costs::CostRow;
 use super::experiment::{Experiment, Trial, is_fair};
 use super::guards::FlakyGuard;
 use super::judging::Spent;
@@ -31,6 +32,9 @@ pub struct Row {
     pub gain_high: Option<f64>,
     pub trials: u32,
     pub seconds: Option<f64>,
+    /// What models were asked for it, at list price.
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
     pub started_at: Timestamp,
 }
 
@@ -97,6 +101,9 @@ pub struct Summary {
     /// Which judge it was that believes this: verdicts are facts, what is believed of noise and gain is a judge's own.
     #[serde(default)]
     pub judge: u32,
+    /// What models were asked, and what that cost.
+    #[serde(default)]
+    pub costs: CostRow,
 }
 
 /// How a segment ended. Its numbers are not to be compared with those of another.
@@ -258,6 +265,7 @@ impl State {
             team: self.team(),
             plateau: self.plateau(),
             judge: crate::judge::EDITION,
+            costs: self.cost_row(),
         })
     }
 
@@ -335,6 +343,7 @@ fn row(experiment: &Experiment) -> Row {
         // A run of less than a millisecond is known to be one.
         seconds: (experiment.seconds > Millis(0) || !experiment.trials.is_empty())
             .then(|| experiment.seconds.as_secs()),
+        cost_usd: experiment.bill.cost_usd().filter(|_| experiment.is_counted == Some(true)),
         started_at: experiment.started_at,
     }
 }

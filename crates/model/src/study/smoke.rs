@@ -88,6 +88,10 @@ impl Study {
         }
         let is_begun = |open: &&Experiment| open.has_begun() || !open.smokes.is_empty();
         let begun = self.candidates().filter(is_begun).count() as u64;
+        // Another may have had its verdict without a run, and been the last that was wanted.
+        if self.left() == Some(0) {
+            return None;
+        }
         let may_begin = begins && self.left().is_none_or(|left| begun < left);
         self.candidates().filter(|open| may_begin || is_begun(open)).find_map(smoke)
     }

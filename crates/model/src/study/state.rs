@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::costs::Costs;
 use super::experiment::{Experiment, Trial};
 use super::guards::{GuardRun, GuardTally, Guarding};
 use super::judging::Judging;
@@ -11,6 +12,8 @@ use super::smoke::Smoking;
 use super::tuning::Tuning;
 use super::turns::Turns;
 use super::waiting::Waiting;
+use crate::call::CallEnd;
+use crate::call::account::Reached;
 use crate::event::{
     AttemptFailure, Event, Judged, Loss, Proposed, Purpose, RunFacts, Said, SegmentFacts, StopReason, What,
 };
@@ -54,6 +57,7 @@ pub struct State {
     pub(super) guards: BTreeMap<String, GuardTally>,
     pub(super) tuning: Tuning,
     pub(super) turns: Turns,
+    pub(super) costs: Costs,
     /// Repeats of a candidate that differed while the metric looked deterministic.
     pub(super) scattered: Option<Tally>,
     pub(super) judging: Judging,
@@ -114,6 +118,10 @@ pub struct Run {
     pub(super) since_keep: SinceKeep,
     /// The night is being closed: the last trial that began was for that.
     pub(super) closing: bool,
+    /// The limit that leaves nothing for anybody in this run.
+    pub(super) limited: Option<Reached>,
+    /// Another model answered than the one that was asked: which, and who.
+    pub(super) other_model: Option<(String, String)>,
 }
 
 /// How an agent fails.
@@ -162,11 +170,12 @@ impl State {
                     run.stopping = Some(*hurry || run.stopping == Some(true));
                 }
             }
-            What::Asked { experiment, agent, parent } => {
+            What::Asked { experiment, agent, parent, .. } => {
                 let segment = self.segment_number();
                 let new = || Experiment::new(*experiment, segment, agent, at);
                 let entry = self.open.entry(*experiment).or_insert_with(new);
                 (entry.asked, entry.was_asked) = (true, true);
+                (entry.agent_calls, entry.limited) = (0, None);
                 entry.asked_at = at;
                 entry.agent = agent.clone();
                 if !self.delivered.contains(experiment) {
@@ -175,8 +184,19 @@ impl State {
                 entry.parent = Some(parent.clone());
                 self.saw(*experiment);
             }
-            What::AttemptLost { experiment } => self.with_open(*experiment, |open| open.asked = false),
-            What::AttemptFailed { experiment, failure, .. } => {
+            What::AttemptLost { experiment } => {
+                self.bill_turn(*experiment, None);
+                self.with_open(*experiment, |open| open.asked = false);
+            }
+            What::Called(called) => {
+                self.call(called);
+                // It is found out when the next run begins, and is not to make the last one longer.
+                if called.outcome.end == CallEnd::Lost {
+                    return;
+                }
+            }
+            What::AttemptFailed { experiment, failure, used, .. } => {
+                self.bill_turn(*experiment, used.as_ref());
                 // What nobody was asked for says nothing about a provider.
                 if !self.delivered.contains(experiment) {
                     self.answered(*experiment, Some(failure), at);
@@ -187,6 +207,7 @@ impl State {
                 });
             }
             What::Proposed(proposed) => {
+                self.bill_turn(proposed.experiment, proposed.used.as_ref());
                 // Nor does this.
                 if self.open.get(&proposed.experiment).is_some_and(|open| open.asked) {
                     self.answered(proposed.experiment, None, at);
@@ -232,6 +253,7 @@ impl State {
                     found.seconds.0 += measurement.wall().0;
                     found.trials.push(Trial { id: *trial, purpose, seed, measurement: measurement.clone() });
                 });
+                self.bill_trial(*trial, running.experiment);
                 self.trial_time.0.0 += measurement.wall().0;
                 self.trial_time.1 += 1;
                 if let Some(run) = &mut self.run {
@@ -241,6 +263,7 @@ impl State {
             }
             What::TrialLost { trial, loss, .. } => {
                 let Some((running, _)) = self.running.remove(trial) else { return };
+                self.bill_trial(*trial, running.experiment);
                 self.lose(running.experiment, loss);
             }
             What::GuardStarted { experiment, guard, slot, on, command } => {
@@ -287,13 +310,18 @@ impl State {
                 }
             }
             What::RepairAsked { experiment, .. } => {
-                self.with_open(*experiment, |open| (open.asked, open.asked_at) = (true, at));
+                self.with_open(*experiment, |open| {
+                    (open.asked, open.asked_at) = (true, at);
+                    (open.agent_calls, open.limited) = (0, None);
+                });
             }
             What::Repaired(proposed) => {
+                self.bill_turn(proposed.experiment, proposed.used.as_ref());
                 self.answered(proposed.experiment, None, at);
                 self.repair(proposed);
             }
-            What::NotRepaired { experiment, failure, .. } => {
+            What::NotRepaired { experiment, failure, used, .. } => {
+                self.bill_turn(*experiment, used.as_ref());
                 self.answered(*experiment, Some(failure), at);
                 self.with_open(*experiment, |open| (open.asked, open.is_beyond_repair) = (false, true));
             }
@@ -313,6 +341,8 @@ impl State {
             What::Returned { letter, .. } => self.read_letter(letter),
             What::Paused { letter } => return self.pause(true, letter),
             What::Resumed { letter } => return self.pause(false, letter),
+            // As with words: between runs.
+            What::Forgotten(_) => return,
             What::Unknown => {}
         }
         self.last_at = self.last_at.max(at);
@@ -406,7 +436,11 @@ impl State {
             let candidates = self.open.values().filter(|open| open.id != self.baseline());
             groups.extend(candidates.map(|open| Tally::of(open.scores())));
         }
-        Noise::from_repeats(&groups)
+        match Noise::from_repeats(&groups) {
+            // The same answers give the same numbers: that says nothing of the metric.
+            Noise::Deterministic if self.segment.as_ref().is_some_and(|facts| facts.is_replayed()) => Noise::Unknown,
+            noise => noise,
+        }
     }
 
     /// The trials the noise was learned from.
@@ -549,7 +583,10 @@ impl State {
             check: None,
             since_keep: SinceKeep { run_time: self.past_wall, experiments: 0 },
             closing: false,
+            limited: None,
+            other_model: None,
         });
+        self.start_counting(facts);
     }
 
     fn propose(&mut self, proposed: &Proposed, at: Timestamp) {
@@ -604,7 +641,7 @@ impl State {
         // That a provider is down is no fault of an agent, and no reason to end a night: it is waited for. Nor is it one
         // that somebody outside sends what cannot be tried.
         let trouble = experiment.failure.as_ref().and_then(AttemptFailure::trouble);
-        if (is_delivered && verdict.is_failed_attempt() || trouble.is_some_and(|trouble| trouble.is_providers()))
+        if (is_delivered && verdict.is_failed_attempt() || trouble.is_some_and(|trouble| trouble.is_excused()))
             && let Some(run) = &mut self.run
         {
             run.failed_in_a_row = run.failed_in_a_row.saturating_sub(1);
@@ -669,9 +706,9 @@ impl State {
     fn note_failing(&mut self, experiment: &Experiment, verdict: Verdict, reason: &Reason, at: Timestamp) {
         let Some(run) = &mut self.run else { return };
         let failure = experiment.failure.as_ref();
-        let is_providers = failure.and_then(AttemptFailure::trouble).is_some_and(|trouble| trouble.is_providers());
+        let is_excused = failure.and_then(AttemptFailure::trouble).is_some_and(|trouble| trouble.is_excused());
         let has_no_idea = matches!(failure, Some(AttemptFailure::Exhausted { .. }));
-        if verdict.is_failed_attempt() && !is_providers && !has_no_idea {
+        if verdict.is_failed_attempt() && !is_excused && !has_no_idea {
             let failing = run.failing.entry(experiment.agent.clone()).or_default();
             *failing = Failing { in_a_row: failing.in_a_row + 1, at, last: reason.to_string() };
         } else if verdict.is_counted() {

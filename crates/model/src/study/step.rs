@@ -15,6 +15,8 @@ pub enum Step {
         experiment: ExperimentId,
         agent: String,
         parent: CommitId,
+        /// Why it is its turn, where several could have it.
+        why: String,
     },
     StartTrial {
         trial: TrialId,
@@ -65,7 +67,7 @@ impl Step {
     /// What the ledger learns before the step is done. A branch that moved is recorded when it has.
     pub fn event(&self) -> Option<What> {
         Some(match self.clone() {
-            Step::Ask { experiment, agent, parent } => What::Asked { experiment, agent, parent },
+            Step::Ask { experiment, agent, parent, why } => What::Asked { experiment, agent, parent, why },
             Step::StartTrial { trial, experiment, purpose, seed, slot, aid } => {
                 What::TrialStarted { trial, experiment, purpose, seed, slot, aid }
             }
@@ -212,7 +214,25 @@ impl Study {
 
     pub(super) fn trial(&self, experiment: ExperimentId, purpose: Purpose, slot: Slot) -> Step {
         let trial = TrialId(self.state.next_trial);
-        Step::StartTrial { trial, experiment, purpose, seed: self.seed_of(trial.0), slot, aid: None }
+        let seed = self.known_seed(experiment, purpose).unwrap_or_else(|| self.seed_of(trial.0));
+        Step::StartTrial { trial, experiment, purpose, seed, slot, aid: None }
+    }
+
+    /// A seed whose luck the judge knows, where that may be of use and the commit has not had it.
+    fn known_seed(&self, experiment: ExperimentId, purpose: Purpose) -> Option<Seed> {
+        let mind = self.state.mind()?;
+        let seeds = match purpose {
+            Purpose::Screen | Purpose::Confirm => mind.seeds_for(experiment),
+            Purpose::Sentinel if self.state.champion == Some(experiment) => mind.seeds_for_champion(None),
+            _ => return None,
+        };
+        self.unused(experiment, seeds)
+    }
+
+    fn unused(&self, experiment: ExperimentId, seeds: Vec<Seed>) -> Option<Seed> {
+        let trials = self.state.find(experiment).map(|found| &found.trials);
+        let is_used = |seed: Seed| trials.is_some_and(|trials| trials.iter().any(|trial| trial.seed == seed));
+        seeds.into_iter().find(|seed| !is_used(*seed))
     }
 
     /// The champion once more, for the sake of a candidate, with the seed that the candidate had last: where the seed
@@ -228,9 +248,9 @@ impl Study {
         }
         let fresh = self.trial(champion.id, Purpose::Remeasure, slot);
         let Step::StartTrial { trial, experiment, purpose, seed, slot, .. } = fresh else { return None };
-        let used = |seed: Seed| champion.trials.iter().any(|trial| trial.seed == seed);
+        let known = self.state.mind().map_or(Vec::new(), |mind| mind.seeds_for_champion(Some(candidate)));
         let last = self.state.find(candidate).and_then(|found| found.trials.last()).map(|trial| trial.seed);
-        let seed = last.filter(|seed| !used(*seed)).unwrap_or(seed);
+        let seed = self.unused(champion.id, known.into_iter().chain(last).collect()).unwrap_or(seed);
         Some(Step::StartTrial { trial, experiment, purpose, seed, slot, aid: Some(candidate) })
     }
 

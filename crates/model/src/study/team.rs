@@ -1,6 +1,7 @@
 //! Whose turn it is, where several agents work on one study.
 //!
-//! Shares follow from what the latest turns of each gained in an hour; turns follow from shares without any chance: who
+//! Shares follow from what the latest turns of each gained for what they took, in time and, where it is known, in money;
+//! turns follow from shares without any chance: who
 //! is furthest behind its share is next. So the same ledger gives the same turns.
 
 use super::plateau::Plateau;
@@ -40,14 +41,32 @@ pub fn shares(members: &[Member], rows: &[AgentRow], plateau: Option<Plateau>) -
     if plateau.is_some() || gain <= 0.0 || hours <= 0.0 || turns == 0 {
         return vec![1.0 / many; members.len()];
     }
-    let like_others = LIKE_OTHERS * hours / turns as f64;
-    let rates: Vec<f64> =
-        found.iter().map(|row| (row.gain + gain / hours * like_others) / (row.hours + like_others)).collect();
+    let like_others = LIKE_OTHERS / turns as f64;
+    let efforts = efforts(&found, hours);
+    let rates = found.iter().zip(efforts).map(|(row, effort)| (row.gain + gain * like_others) / (effort + like_others));
+    let rates: Vec<f64> = rates.collect();
     let (all, floor) = (rates.iter().sum::<f64>(), FLOOR.min(0.5 / many));
     rates.into_iter().map(|rate| floor + (1.0 - many * floor) * rate / all).collect()
 }
 
-/// Shares and their reason on one line: `claude 62 %, tuner 38 %: claude gained 0.004 an hour, tuner 0.001`.
+/// The part that each had in what all of them took: half of it is time and half of it money, where anything was paid. Whose
+/// price is not known is taken to be as dear as the others are in the same time.
+fn efforts(rows: &[AgentRow], hours: f64) -> Vec<f64> {
+    let known = rows.iter().filter_map(|row| Some((row.paid()?, row.hours)));
+    let (dollars, in_hours) = known.fold((0.0, 0.0), |(paid, hours), (more, took)| (paid + more, hours + took));
+    let paid: Vec<f64> = rows
+        .iter()
+        .map(|row| row.paid().unwrap_or(row.hours * dollars / f64::max(in_hours, f64::MIN_POSITIVE)))
+        .collect();
+    let all: f64 = paid.iter().sum();
+    let effort = |(row, paid): (&AgentRow, f64)| match all > 0.0 {
+        true => 0.5 * row.hours / hours + 0.5 * paid / all,
+        false => row.hours / hours,
+    };
+    rows.iter().zip(paid).map(effort).collect()
+}
+
+/// Shares and their reason on one line: `claude 62 %, tuner 38 %: claude gained 0.004 an hour and 0.1 a dollar, tuner 0.001`.
 pub fn described(members: &[Member], rows: &[AgentRow], plateau: Option<Plateau>) -> String {
     let shares = shares(members, rows, plateau);
     let percent = |share: &f64| (share * 100.0).round();
@@ -60,9 +79,15 @@ pub fn described(members: &[Member], rows: &[AgentRow], plateau: Option<Plateau>
         () if plateau.is_some() => "a plateau, so that the past does not count".to_owned(),
         () if rows.iter().all(|row| row.gain <= 0.0) => "nobody has gained anything yet".to_owned(),
         () => {
+            let dollars = |member: &Member| {
+                let row = rows.iter().find(|row| row.agent == member.name);
+                let gained =
+                    row.and_then(AgentRow::per_dollar).map(|gained| format!(" and {} a dollar", rough(gained)));
+                gained.unwrap_or_default()
+            };
             let told = gained.enumerate().map(|(at, (member, rate))| match at {
-                0 => format!("{} gained {} an hour", member.name, rough(rate)),
-                _ => format!("{} {}", member.name, rough(rate)),
+                0 => format!("{} gained {} an hour{}", member.name, rough(rate), dollars(member)),
+                _ => format!("{} {}{}", member.name, rough(rate), dollars(member)),
             });
             told.collect::<Vec<_>>().join(", ")
         }
@@ -71,20 +96,29 @@ pub fn described(members: &[Member], rows: &[AgentRow], plateau: Option<Plateau>
 }
 
 impl Study {
-    /// Who is asked next, for a slot that is free or for the next one that will be.
-    pub(super) fn whose_turn(&self, slot_is_free: bool, now: Timestamp) -> Option<&Member> {
+    /// Who is asked next, for a slot that is free or for the next one that will be, and why, where they are several.
+    pub(super) fn whose_turn(&self, slot_is_free: bool, now: Timestamp) -> Option<(&Member, String)> {
         let members = &self.spec.agent.members;
         let may: Vec<usize> = (0..members.len()).filter(|at| self.may_ask(&members[*at], slot_is_free, now)).collect();
         if let [] | [_] = may.as_slice() {
-            return may.first().map(|at| &members[*at]);
+            let alone = if members.len() > 1 { "nobody else could be asked" } else { "" };
+            return may.first().map(|at| (&members[*at], alone.to_owned()));
         }
         let rows: Vec<AgentRow> = members.iter().map(|member| self.state.agent_row(&member.name)).collect();
         let shares = shares(members, &rows, self.state.plateau());
         let share: f64 = may.iter().map(|at| shares[*at]).sum();
         let turns: f64 = may.iter().map(|at| rows[*at].lately).sum();
         let behind = |at: usize| shares[at] / share * (turns + 1.0) - rows[at].lately;
-        let first = may.into_iter().reduce(|first, other| if behind(other) > behind(first) { other } else { first });
-        Some(&members[first?])
+        let first = may.into_iter().reduce(|first, other| if behind(other) > behind(first) { other } else { first })?;
+        let had = if turns > 0.0 { rows[first].lately / turns } else { 0.0 };
+        let percent = |share: f64| (share * 100.0).round();
+        let why = format!(
+            "of the turns it is to have {} % and had {} % of late; {}",
+            percent(shares[first] / share),
+            percent(had),
+            described(members, &rows, self.state.plateau())
+        );
+        Some((&members[first], why))
     }
 
     /// The tuner, where a slot would wait for somebody who still thinks. Experiments that are counted, and turns that a

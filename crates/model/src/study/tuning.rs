@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::experiment::Experiment;
 use super::state::State;
 use crate::id::{CommitId, ExperimentId};
-use crate::judge::Noise;
+use crate::judge::{Look, Noise};
 use crate::stats::Tally;
 use crate::tuner::{Came, Edit, Moved, Tried, Value};
 use crate::verdict::{Group, Verdict};
@@ -143,7 +143,9 @@ impl State {
             Group::Broken | Group::Refused => return Some(Came::Failed),
             Group::NotCounted => return None,
         }
-        let scores = Tally::of(experiment.scores().into_iter().map(|score| self.told(score)));
+        // Where the luck of seeds is known, it is nobody's merit.
+        let less_luck = |look: Look| self.mind().map_or(look.score, |mind| mind.less_luck(look));
+        let scores = Tally::of(self.looks(experiment).into_iter().map(less_luck));
         // The champion may have moved since: the gain is that over what it changed.
         let parent = experiment.parent.as_ref().and_then(|parent| self.standing_at(parent));
         let level = match self.mind() {

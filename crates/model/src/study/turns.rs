@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::experiment::Experiment;
-use super::judging::CLOSE;
 use super::state::State;
 use crate::event::Judged;
 use crate::id::ExperimentId;
+use crate::judge::Opinion;
 use crate::units::{Millis, Timestamp};
 use crate::verdict::Verdict;
 
@@ -36,6 +36,8 @@ struct Turn {
     is_asked: bool,
     /// The agent's own time, and that of the trials.
     took: Millis,
+    /// What models were asked for it, at list price, where that is known.
+    paid: Option<f64>,
     gain: f64,
     came: Came,
 }
@@ -61,6 +63,12 @@ pub struct AgentRow {
     pub gain: f64,
     /// What its turns took, older ones for less.
     pub hours: f64,
+    /// What models were asked in those turns whose cost is known, in dollars, older ones for less.
+    #[serde(default)]
+    pub dollars: f64,
+    /// What those turns took.
+    #[serde(default)]
+    pub priced_hours: f64,
     /// How often it was asked of late.
     pub lately: f64,
     /// When it may be asked again, where its provider is down.
@@ -72,6 +80,16 @@ impl AgentRow {
     /// What it gained in an hour; `None` before anything took any time.
     pub fn per_hour(&self) -> Option<f64> {
         (self.hours > 0.0).then(|| self.gain / self.hours)
+    }
+
+    /// What all of its turns cost, as far as the priced ones tell.
+    pub fn paid(&self) -> Option<f64> {
+        (self.priced_hours > 0.0).then(|| self.dollars / self.priced_hours * self.hours)
+    }
+
+    /// What it gained for a dollar; `None` where none was paid, or it is not known.
+    pub fn per_dollar(&self) -> Option<f64> {
+        self.paid().filter(|paid| *paid > 0.0).map(|paid| self.gain / paid)
     }
 }
 
@@ -94,6 +112,11 @@ impl Turns {
         self.with(experiment, |turn| turn.took.0 += time.0);
     }
 
+    /// A part of it was paid; `None` where nobody knows how much.
+    pub(super) fn pay(&mut self, experiment: ExperimentId, usd: Option<f64>) {
+        self.with(experiment, |turn| turn.paid = turn.paid.zip(usd).map(|(paid, more)| paid + more));
+    }
+
     /// That a provider is down says nothing about who asked it: it was no turn.
     pub(super) fn take_back(&mut self, experiment: ExperimentId) {
         self.0.retain(|turn| turn.experiment != experiment);
@@ -101,7 +124,7 @@ impl Turns {
 
     /// What came of a turn. It is worth what the judge reports of a keep, and little where it came close.
     pub(super) fn judge(&mut self, experiment: &Experiment, judged: &Judged) {
-        let close = judged.opinion.filter(|opinion| opinion.chance >= CLOSE).map_or(0.0, |opinion| opinion.expected);
+        let close = judged.opinion.filter(Opinion::is_close).map_or(0.0, |opinion| opinion.expected);
         let (gain, came) = match judged.verdict {
             Verdict::Kept => (judged.estimate.map_or(0.0, |estimate| estimate.gain), Came::Kept),
             Verdict::Discarded => (NEAR * close, Came::NotKept),
@@ -120,8 +143,8 @@ impl Turns {
     }
 
     fn push(&mut self, experiment: ExperimentId, agent: &str, is_asked: bool) {
-        let (took, gain, came) = (Millis(0), 0.0, Came::Open);
-        self.0.push_back(Turn { experiment, agent: agent.to_owned(), is_asked, took, gain, came });
+        let (took, paid, gain, came) = (Millis(0), Some(0.0), 0.0, Came::Open);
+        self.0.push_back(Turn { experiment, agent: agent.to_owned(), is_asked, took, paid, gain, came });
         if self.0.len() > REMEMBERED {
             self.0.pop_front();
         }
@@ -138,11 +161,17 @@ impl Turns {
         let mut row = AgentRow { agent: agent.to_owned(), ..AgentRow::default() };
         for turn in &self.0 {
             (row.gain, row.hours, row.lately) = (row.gain * FADES, row.hours * FADES, row.lately * FADES_SOON);
+            (row.dollars, row.priced_hours) = (row.dollars * FADES, row.priced_hours * FADES);
             if turn.agent != agent {
                 continue;
             }
             row.gain += turn.gain;
             row.hours += turn.took.as_secs() / 3600.0;
+            // What is still open may cost more.
+            if let Some(paid) = turn.paid.filter(|_| turn.came != Came::Open) {
+                row.dollars += paid;
+                row.priced_hours += turn.took.as_secs() / 3600.0;
+            }
             row.kept += u64::from(turn.came == Came::Kept);
             row.failed += u64::from(turn.came == Came::Failed);
             if turn.is_asked {

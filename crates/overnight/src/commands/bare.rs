@@ -4,28 +4,49 @@ use std::fs;
 use std::path::Path;
 
 use overnight_engine::holdout::openings;
+use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, SiteError, locate};
 use overnight_engine::workspace::{GitError, UserRepo, shell_word};
 use overnight_model::event::StopReason;
 use overnight_model::spec::Spec;
 
-use super::standing::{Checked, Paper, Standing};
+use super::live::{self, Seen};
+use super::standing::{self, Checked, Paper, Standing};
 use super::status;
 use crate::args::Place;
 use crate::error::{Exit, Outcome};
+use crate::ui::tty::{has_screen, shows_data};
 use crate::ui::{self, printable};
 use crate::views::night::Asked;
 use crate::views::term;
 
 pub(crate) fn bare(place: &Place) -> Outcome<Exit> {
     let lines = match locate(&place.dir, place.study.as_deref()) {
-        Ok(site) => one(place, &Standing::of(site)?),
+        Ok(site) => match watch(&site)? {
+            Some(Seen::Left | Seen::Closed) => {
+                ui::say(&format!("the run goes on; look at it with `overnight{}`", super::study_flag(&site)));
+                return Ok(Exit::Done);
+            }
+            Some(Seen::End) | None => one(place, &Standing::of(site)?),
+        },
         Err(SiteError::Several { names }) => several(place, &names)?,
         Err(SiteError::None { dir }) => nothing(place, &dir)?,
         Err(error) => return Err(error.into()),
     };
     ui::data(&lines.join("\n"));
     Ok(Exit::Done)
+}
+
+/// Shows the run that is going on, where somebody sits at a terminal; none where nothing was shown.
+fn watch(site: &Site) -> Outcome<Option<Seen>> {
+    let has_begun = || Reader::find(&site.state()).is_ok_and(|reader| reader.is_some());
+    if !has_screen() || !shows_data() || !has_begun() {
+        return Ok(None);
+    }
+    match standing::holder(site).filter(live::is_worth_it) {
+        Some(_) => live::attach(site).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// The one thing to do next; the lower its rank, the sooner.
@@ -218,17 +239,10 @@ fn next(standing: &Standing) -> Next {
         Some(StopReason::GuardBroken { .. }) => {
             Next { before: Some("mend what the guard needs".to_owned()), ..ours(2, "run") }
         }
-        Some(StopReason::Interrupted | StopReason::EngineErrors { .. } | StopReason::Fault { .. }) => ours(4, "run"),
-        Some(
-            StopReason::Done
-            | StopReason::Target { .. }
-            | StopReason::NightWall
-            | StopReason::NightExperiments
-            | StopReason::TotalWall
-            | StopReason::TotalExperiments
-            | StopReason::NoGain
-            | StopReason::FailedAttempts { .. }
-            | StopReason::NothingToTry { .. },
-        ) => ours(5, "report"),
+        Some(StopReason::OtherModel { .. } | StopReason::FailedAttempts { .. } | StopReason::NothingToTry { .. }) => {
+            ours(5, "report")
+        }
+        Some(reason) if reason.is_planned() => ours(5, "report"),
+        Some(_) => ours(4, "run"),
     }
 }

@@ -1,5 +1,7 @@
 //! `overnight export`: the history in a format that other tools read.
 
+mod atif;
+
 use std::path::PathBuf;
 
 use overnight_engine::history;
@@ -25,6 +27,9 @@ pub(crate) struct Export {
     /// Include what was imported, before the study's own
     #[arg(long)]
     imported: bool,
+    /// Write what agents did instead: every attempt as a trajectory in the format ATIF, one JSON object on a line
+    #[arg(long, conflicts_with_all = ["format", "imported"])]
+    atif: bool,
     /// Replace FILE where it exists
     #[arg(long, requires = "output")]
     force: bool,
@@ -32,6 +37,16 @@ pub(crate) struct Export {
 
 pub(crate) fn export(place: &Place, args: &Export) -> Outcome<Exit> {
     let (site, reader) = super::ledger(place)?;
+    if args.atif {
+        let mut sink = Sink::open(args.output.as_deref(), args.force)?;
+        let written = atif::write(&site, &reader, &mut sink)?;
+        sink.end()?;
+        if let Some(path) = &args.output {
+            let path = ui::printable(&path.display().to_string());
+            ui::say(&format!("wrote {written} attempts to {path} as {}", overnight_model::trace::ATIF_VERSION));
+        }
+        return Ok(Exit::Done);
+    }
     let format = format(args)?;
     let metric = history::metric(&site, Some(&reader))?;
     let mut printer = Printer::new(format, &site.study, &metric.name, metric.goal);

@@ -9,7 +9,7 @@ use crate::ui;
 /// What `--help` leaves out, by what a person wants to do.
 const MORE: &[(&str, &[&str])] = &[
     ("Trust", &["review", "compare", "audit", "verify", "explain"]),
-    ("A study that goes on", &["status", "mcp", "say", "pause", "resume", "rebase", "import", "export"]),
+    ("A study that goes on", &["status", "mcp", "say", "pause", "resume", "rebase", "import", "export", "forget"]),
     ("The program itself", &["completions", "man", "help"]),
 ];
 

@@ -13,7 +13,7 @@ use overnight_model::study::Row;
 use crate::args::{Log, Place};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
-use crate::views::{json, night, team, term};
+use crate::views::{costs, json, night, team, term};
 
 /// A page that fits most terminals.
 const PAGE: usize = 20;
@@ -86,6 +86,7 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
     imported.iter().for_each(|line| ui::say(line));
     if let Some(summary) = &summary {
         ui::say(&format!("{} · {}", term::counts(summary), night::trust_of(summary, openings(&site))));
+        costs::lines(summary).iter().for_each(|line| ui::say(line));
         let spec = is_team.then(|| super::standing::spec(&site, summary)).flatten();
         if let Some(spec) = spec {
             team::lines(summary, Some(&spec.agent), None).iter().for_each(|line| ui::say(line));

@@ -50,7 +50,7 @@ pub(crate) fn rebase(place: &Place, args: &Rebase) -> Outcome<Exit> {
     let flag = super::study_flag(&session.site);
     let scope = Scope::Loop { experiments: Some(0) };
     let Ended { reason, summary, asked, agents } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
-    say_end(&reason, summary.as_ref(), (asked, &agents), &site);
+    say_end(&reason, summary.as_ref(), (asked, Some(&agents)), &site);
     ui::say(&match exit_of(&reason) {
         Exit::Done => format!("next       overnight run{flag} · git log overnight/{study}"),
         _ => format!("next       overnight show{flag} baseline, mend what broke, then overnight rebase{flag}"),

@@ -1,10 +1,6 @@
 //! `overnight run`: the loop.
 
-use std::fs::OpenOptions;
-use std::time::Duration;
-
 use overnight_engine::holdout::openings;
-use overnight_engine::ledger::Reader;
 use overnight_engine::load::{Site, locate};
 use overnight_engine::open::{How, OnDirty, Opened};
 use overnight_engine::process::leave_terminal;
@@ -12,20 +8,22 @@ use overnight_model::event::{Scope, StopReason};
 use overnight_model::spec::{AgentSpec, Tier};
 use overnight_model::study::Summary;
 
+use super::live;
 use super::session::{Ended, Session, exit_of};
 use crate::args::{Place, Run};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
+use crate::ui::tty::has_screen;
 use crate::views::night::{self, Asked};
-use crate::views::{team, term};
-
-/// How soon to look whether a detached run has begun.
-const DETACH_POLL: Duration = Duration::from_millis(20);
+use crate::views::{costs, team, term};
 
 pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     let site = locate(&place.dir, place.study.as_deref())?;
     if args.detach {
-        return detach(&site, args);
+        return live::detach(&site, args);
+    }
+    if !args.no_tui && has_screen() {
+        return live::run(&site, args);
     }
     if args.detached {
         leave_terminal();
@@ -54,20 +52,31 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     for line in term::separation(spec, session.opened.found.tier) {
         session.say(line);
     }
+    let _awake = if args.no_awake { None } else { super::awake::hold(study, |line| session.say(line)) };
     let site = session.site.clone();
     let scope = Scope::Loop { experiments: args.experiments };
     let Ended { reason, summary, asked, agents } = session.run(scope, slots, Vec::new(), &mut |_, _| None)?;
-    say_end(&reason, summary.as_ref(), (asked, &agents), &site);
-    let begun = summary.is_some_and(|summary| summary.champion.is_some());
-    ui::say(&format!("next       {}", next(&reason, &site.study, &super::study_flag(&site), begun)));
+    close(&reason, summary.as_ref(), (asked, Some(&agents)), &site);
     Ok(exit_of(&reason))
+}
+
+/// The last lines of a run.
+pub(super) fn close(
+    reason: &StopReason,
+    summary: Option<&Summary>,
+    (asked, agents): (Asked, Option<&AgentSpec>),
+    site: &Site,
+) {
+    say_end(reason, summary, (asked, agents), site);
+    let begun = summary.is_some_and(|summary| summary.champion.is_some());
+    ui::say(&format!("next       {}", next(reason, &site.study, &super::study_flag(site), begun)));
 }
 
 /// Where a run left the study, and why it ended.
 pub(super) fn say_end(
     reason: &StopReason,
     summary: Option<&Summary>,
-    (asked, agents): (Asked, &AgentSpec),
+    (asked, agents): (Asked, Option<&AgentSpec>),
     site: &Site,
 ) {
     if let Some(summary) = summary {
@@ -79,8 +88,9 @@ pub(super) fn say_end(
             ui::say(&line);
         }
         ui::say(&format!("so far     {}", term::counts(summary)));
-        team::lines(summary, Some(agents), None).iter().for_each(|line| ui::say(line));
+        team::lines(summary, agents, None).iter().for_each(|line| ui::say(line));
         term::flaky(summary).iter().for_each(|line| ui::say(line));
+        costs::lines(summary).iter().for_each(|line| ui::say(line));
         ui::say(&night::trust_of(summary, openings(site)));
     }
     ui::say(&ui::printable(&term::stop_sentence(reason)));
@@ -132,57 +142,13 @@ fn next(reason: &StopReason, study: &str, flag: &str, begun: bool) -> String {
         StopReason::FailedAttempts { .. } => {
             format!("overnight log{flag}, then overnight show{flag} N for what the agent said")
         }
+        StopReason::Spent { reached, .. } => {
+            format!("raise `{}` in the triplet to go on, or overnight report{flag}", reached.key())
+        }
         StopReason::NothingToTry { .. } => {
             "name a surface with numbers to tune, or an agent of your own: [agent] use = \"command\"".to_owned()
         }
         _ if !begun => format!("overnight run{flag}"),
         _ => format!("overnight report{flag} · overnight show{flag} champion · git log overnight/{study}"),
     }
-}
-
-/// Whether a process has recorded the beginning of its run.
-fn has_started(site: &Site, pid: u32) -> bool {
-    let summary = Reader::open(&site.state()).ok().and_then(|reader| reader.summary().ok().flatten());
-    summary.is_some_and(|summary| summary.pid == Some(pid))
-}
-
-/// Starts the same run again, out of the reach of this terminal.
-fn detach(site: &Site, args: &Run) -> Outcome<Exit> {
-    let state = site.state();
-    let fault = |what: &str, error: &dyn std::error::Error| CliError::new(Exit::Fault, what.to_owned()).cause(error);
-    std::fs::create_dir_all(&state).map_err(|error| fault("could not make the study's folder", &error))?;
-    let path = state.join("run.log");
-    let open = || OpenOptions::new().create(true).append(true).open(&path);
-    let log = open().map_err(|error| fault("could not open run.log", &error))?;
-    let said_before = log.metadata().map_or(0, |metadata| metadata.len());
-    let mut arguments = vec!["-C".to_owned(), site.dir.to_string_lossy().into_owned()];
-    arguments.extend([
-        "--study".to_owned(),
-        site.study.clone(),
-        "run".to_owned(),
-        "--no-tui".to_owned(),
-        "--detached".to_owned(),
-    ]);
-    arguments.extend(args.experiments.map(|n| format!("--experiments={n}")));
-    arguments.extend(args.slots.map(|n| format!("--slots={n}")));
-    arguments.extend(args.sandbox.map(|tier| format!("--sandbox={}", tier.name())));
-    arguments.extend(args.snapshot.then(|| "--snapshot".to_owned()));
-    let program = std::env::current_exe().map_err(|error| fault("could not find the overnight program", &error))?;
-    let mut child = overnight_engine::process::start_detached(&program, &arguments, log)
-        .map_err(|error| fault("could not start the run", &error))?;
-    let pid = child.id();
-    // A run that is refused has to be told here, where somebody looks.
-    while !has_started(site, pid) {
-        if let Ok(Some(ended)) = child.try_wait() {
-            let said = std::fs::read(&path).unwrap_or_default();
-            let said = said.get(said_before as usize..).unwrap_or_default();
-            ui::say(String::from_utf8_lossy(said).trim_end());
-            return Ok(ended.code().map_or(Exit::Fault, Exit::of_code));
-        }
-        std::thread::sleep(DETACH_POLL);
-    }
-    ui::say(&format!("running in the background as process {pid}; its lines go to {}", path.display()));
-    let flag = super::study_flag(site);
-    ui::say(&format!("see it with `overnight status{flag}`, stop it with `kill {pid}`"));
-    Ok(Exit::Done)
 }

@@ -73,11 +73,16 @@ pub(crate) fn say(place: &Place, args: &Say) -> Outcome<Exit> {
 
 /// Says something in the name of `who`, and tells from when on it is told.
 pub(crate) fn speak(site: &Site, who: &str, said: &str) -> Outcome<String> {
-    let text = text(&format!("{who}: {said}"))?;
+    tell(site, &format!("{who}: {said}"), "overnight mcp")
+}
+
+/// The same as the person who sits here.
+pub(crate) fn tell(site: &Site, said: &str, what: &str) -> Outcome<String> {
+    let text = text(said)?;
     open::refuse_foreign_state(site)?;
     let _turn = Inbox::of(&site.state()).turn()?;
     let letter = words(text, &say::words(site)?)?;
-    let me = Holder { pid: std::process::id(), what: "overnight mcp".to_owned(), dir: site.dir.clone() };
+    let me = Holder { pid: std::process::id(), what: what.to_owned(), dir: site.dir.clone() };
     Ok(when(&say::post(site, &me, &letter, clock::now())?, false))
 }
 

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use overnight_engine::agent::api;
 use overnight_engine::dispatch::{Arrival, Dispatch, Fault, Offer};
+use overnight_engine::gateway::account::Books;
+use overnight_engine::gateway::traces::Tape;
+use overnight_engine::gateway::{Gateway, PROXIES};
 use overnight_engine::inbox::Inbox;
 use overnight_engine::load::{Site, allowed_environment};
 use overnight_engine::lock::Holder;
@@ -23,6 +26,7 @@ use overnight_model::{Event, Millis, State, Verdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::notices::Notices;
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::Live;
 use crate::views::night::Asked;
@@ -114,6 +118,10 @@ impl Session {
         let walls = Sandbox::set_up(&found, &wanted, (&user, baseline), &keeper, &surface, &say)?;
         let scorer = spec.evaluate.score.as_ref().map_or(Millis(0), |score| score.kill);
         let kill = Millis(spec.evaluate.kill.0 + scorer.0);
+        let tape = Arc::new(Tape::of(&site, &spec.gateway.tapes, clock::now())?);
+        let paid = (&spec.gateway, spec.limits.allowances());
+        let books = Arc::new(Books::open(&site.state(), run, paid, study.state(), &opening));
+        let proxies = overnight_engine::load::named_environment(&PROXIES);
         let shop = Shop {
             keeper,
             spec: Arc::new(spec),
@@ -125,12 +133,14 @@ impl Session {
             sandbox: Arc::new(walls),
             inputs,
             names: Arc::new(names),
+            gateway: Arc::new(Gateway::new(books.clone(), tape.clone(), proxies)),
         };
         // Before anything is recorded or spent; a person's own proposal needs nobody.
         let agent = match scope {
             Scope::Loop { .. } => greet(&shop, &surface, &live)?,
             Scope::One | Scope::Letters => String::new(),
         };
+        let notices = Notices::start(&shop.spec.notify, &site, &shop.keeper, scope, &live);
         live.say(&term::header_line(&shop.spec.metric.name));
         opening.push(What::RunStarted(RunFacts {
             run,
@@ -145,6 +155,7 @@ impl Session {
             },
             sandbox: found.tier.name().to_owned(),
             agent,
+            metered: Some(shop.spec.agent.metered(found.tier)),
         }));
         let agents = shop.spec.agent.clone();
         let machine = Local::new(shop, store);
@@ -152,6 +163,8 @@ impl Session {
         if scope == Scope::Letters {
             watch_stdin(machine.inbox());
         }
+        let desk = machine.inbox();
+        books.report_to(move |called| drop(desk.send(Message::Arrival(Arrival::Called(Box::new(called))))));
         let post = machine.inbox();
         let letters = Inbox::of(&site.state());
         let _watch = letters.watch(move || drop(post.send(Message::Arrival(Arrival::Letter))))?;
@@ -160,15 +173,20 @@ impl Session {
         let screen = live.clone();
         let outcome = dispatch.run(opening, contents, offers, &mut |event, state| {
             show(&screen, &agents, event, state);
+            notices.see(event, state);
             if let Some(line) = remark(event, state) {
                 screen.say(&crate::ui::printable(&line));
             }
         });
         live.end();
+        if let Some(what) = tape.trouble() {
+            crate::ui::say(&crate::ui::printable(&format!("note: not every call was kept: {what}")));
+        }
         let state = dispatch.study().state();
         let mut summary = state.summary();
         summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
         let asked = Asked::from(dispatch.study().spec());
+        notices.end(&outcome, summary.as_ref());
         let reason = outcome.map_err(|fault| match fault {
             Fault::Git(GitError::BranchMoved { expected: Some(_), found, .. }) => {
                 open::branch_elsewhere(&site, state, found).map_or_else(|| fault.into(), CliError::from)
@@ -206,7 +224,7 @@ fn greet_one(shop: &Shop, member: &Member, surface: &Contents, live: &Live) -> O
         Ok(version) => {
             let agent = format!("{name} {}", version.unwrap_or_default());
             live.say(&crate::ui::printable(&format!("agent      {agent}")));
-            if let Some(what) = super::check::missed_keys(coding.preset) {
+            if let Some(what) = super::check::missed_keys(coding.preset, &shop.spec.gateway) {
                 live.say(&format!("note       {what}"));
             }
             Ok(agent)
@@ -223,13 +241,20 @@ fn greet_one(shop: &Shop, member: &Member, surface: &Contents, live: &Live) -> O
 
 /// A model with its provider, once its key was found.
 fn find_key(shop: &Shop, name: &str, api: &Api, live: &Live) -> Outcome<String> {
-    if let KeySource::Command(command) = &api.key {
+    let is_offline = shop.spec.gateway.tapes.replay.is_some();
+    if let KeySource::Command(command) = &api.key
+        && !is_offline
+    {
         live.now(&crate::ui::printable(&format!("the key comes from `{command}`")));
     }
-    api::find_key(&api.key, &shop.keeper, &shop.triplet_dir, |_| {}).map_err(|what| {
-        let hint = "say where the key is: `key_env` or `key_command` in [agent]; then: overnight check --agent NAME";
-        CliError::usage(what).hint(hint)
-    })?;
+    // Nobody is asked, and nobody wants a key.
+    if !is_offline {
+        api::find_key(&api.key, &shop.keeper, &shop.triplet_dir, |_| {}).map_err(|what| {
+            let hint =
+                "say where the key is: `key_env` or `key_command` in [agent]; then: overnight check --agent NAME";
+            CliError::usage(what).hint(hint)
+        })?;
+    }
     live.say(&crate::ui::printable(&format!("agent      {name} {}", api.described())));
     Ok(format!("{name} {} {}", api.provider.name(), api.model))
 }
@@ -246,6 +271,8 @@ pub(crate) fn exit_of(reason: &StopReason) -> Exit {
         | StopReason::TotalWall
         | StopReason::TotalExperiments
         | StopReason::NoGain
+        | StopReason::Spent { .. }
+        | StopReason::OtherModel { .. }
         | StopReason::FailedAttempts { .. }
         | StopReason::ChampionFailed { .. }
         | StopReason::GuardBroken { .. }

@@ -15,12 +15,16 @@ use serde_json::json;
 mod guards;
 mod judged;
 mod literals;
+mod ran;
 mod repairs;
 mod sheet;
 mod smokes;
+mod trace;
+mod turn;
 
 use self::judged::Case;
-use self::sheet::{Fact, Sheet};
+use self::sheet::Fact;
+pub(crate) use self::sheet::Sheet;
 use crate::args::{Place, Show};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui::{self, printable};
@@ -38,14 +42,11 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         return literals::show(site, &reader, args.json);
     }
     let id = which(&reader, &args.what)?;
-    let row = row_of(&reader, id)?;
-    let events = reader.events_of(id)?;
-    let diff = super::origin::diff(&reader, &events)?;
-    let mut summary = reader.summary()?;
-    summary.iter_mut().for_each(|summary| super::standing::add_probe(&site, summary));
-    let case = Case::of(&reader, &row, &events, summary.as_ref())?;
+    if args.trace {
+        return traced(&site, &reader, id, args);
+    }
     if args.json {
-        ui::data(&as_json(&site.study, &row, &events, &case, &diff).to_string());
+        ui::data(&object(&site, &reader, id)?.to_string());
         return Ok(Exit::Done);
     }
     if args.output {
@@ -55,10 +56,31 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
         }
         return Ok(Exit::Done);
     }
+    let mut sheet = sheet(&site, &reader, id)?;
+    match args.html.as_deref() {
+        Some(path) => {
+            sheet.trace = conversation(&site, &reader, id);
+            super::report::written(path, sheet.html(&site.study).as_bytes())?
+        }
+        None => drop(ui::data(&sheet.lines().join("\n"))),
+    }
+    Ok(Exit::Done)
+}
+
+/// Everything that is said of one experiment.
+pub(crate) fn sheet(site: &Site, reader: &Reader, id: ExperimentId) -> Outcome<Sheet> {
+    let row = row_of(reader, id)?;
+    let events = reader.events_of(id)?;
+    let diff = super::origin::diff(reader, &events)?;
+    let mut summary = reader.summary()?;
+    summary.iter_mut().for_each(|summary| super::standing::add_probe(site, summary));
+    let case = Case::of(reader, &row, &events, summary.as_ref())?;
     let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
     let record = summary.as_ref().map(|summary| team::record(summary, &row.agent)).unwrap_or_default();
     let mut facts = head(&row, metric, &record);
+    facts.extend(turn::why(&events));
     facts.extend(model_line(&events));
+    facts.extend(turn::calls(&events));
     facts.extend(case.facts());
     let mut trials = repairs::lines(&events);
     trials.extend(smokes::lines(&events));
@@ -67,17 +89,30 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     trials.extend(guards::lines(&events));
     // What the champion printed is not about this experiment.
     let mut own =
-        outputs(&events).into_iter().filter(|(title, _)| !title.ends_with(guards::ON_CHAMPION) && title != REPAIR);
+        outputs(&events).into_iter().filter(|(title, _)| !title.ends_with(ran::ON_CHAMPION) && title != REPAIR);
     let output = match own.next_back() {
-        Some((title, output)) => Some((title, output.bytes, text_of(&reader, output)?)),
+        Some((title, output)) => Some((title, output.bytes, text_of(reader, output)?)),
         None => None,
     };
-    let trust = summary.as_ref().map(|summary| night::trust_of(summary, openings(&site)));
-    let sheet = Sheet { title: title(&row), facts, trials, diff, output, trust };
-    match args.html.as_deref() {
-        Some(path) => super::report::written(path, sheet.html(&site.study).as_bytes())?,
-        None => drop(ui::data(&sheet.lines().join("\n"))),
+    let trust = summary.as_ref().map(|summary| night::trust_of(summary, openings(site)));
+    let facts = facts.into_iter().map(|(name, said)| (name.to_owned(), said)).collect();
+    Ok(Sheet { title: title(&row), facts, trials, diff, output, trace: Vec::new(), trust })
+}
+
+/// What models were asked for it and what they said, folded; nothing where nothing is stored.
+pub(crate) fn conversation(site: &Site, reader: &Reader, id: ExperimentId) -> Vec<String> {
+    trace::lines(site, reader, id, &trace::How::default()).unwrap_or_default()
+}
+
+fn traced(site: &Site, reader: &Reader, id: ExperimentId, args: &Show) -> Outcome<Exit> {
+    if args.json {
+        for object in trace::objects(site, reader, id)? {
+            ui::data(&object.to_string());
+        }
+        return Ok(Exit::Done);
     }
+    let how = trace::How { full: args.full, search: args.search.as_deref() };
+    ui::data(trace::lines(site, reader, id, &how)?.join("\n").trim_end());
     Ok(Exit::Done)
 }
 
@@ -182,11 +217,12 @@ fn trial_lines(events: &[StoredEvent]) -> Vec<String> {
         };
         let (purpose, seed) = started.map_or(("trial", 0), |(purpose, seed)| (purpose_name(purpose), seed));
         lines.push(format!(
-            "  trial {trial:<5} {purpose:<9} {result:>12}  seed {seed} · {:.3} s wall · {:.3} s cpu · {:.1} MB peak{}",
+            "  trial {trial:<5} {purpose:<9} {result:>12}  seed {seed} · {:.3} s wall · {:.3} s cpu · {:.1} MB peak{}{}",
             wall.as_secs(),
             cpu.as_secs(),
             peak_bytes as f64 / 1e6,
             measurement.claim.map_or_else(String::new, |claim| format!(" · claimed {}", short_number(claim.get()))),
+            if measurement.replayed { " · replayed" } else { "" },
         ));
     }
     let lost = events.iter().filter(|stored| matches!(stored.event.what, What::TrialLost { .. })).count();
@@ -215,7 +251,7 @@ fn model_line(events: &[StoredEvent]) -> Option<Fact<'static>> {
         What::Proposed(Proposed { used, .. }) | What::AttemptFailed { used, .. } => used.as_ref(),
         _ => None,
     })?;
-    let ModelUse { model, calls, input, output, cached, reasoning } = used;
+    let ModelUse { model, calls, input, output, cached, reasoning, cost_usd: _ } = used;
     let asked = if *calls == 1 { "asked once".to_owned() } else { format!("asked {calls} times") };
     let of = |count: &Option<u64>, what: &str| {
         count.filter(|count| *count > 0).map_or_else(String::new, |count| format!(" ({count} of them {what})"))
@@ -244,11 +280,11 @@ fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
             }
             What::GuardFinished { .. } => {
                 let run = guards.next();
-                found.extend(run.and_then(|run| Some((run.name(), run.output?))));
+                found.extend(run.and_then(|run| Some((run.name(), run.ran.output?))));
             }
             What::SmokeFinished { .. } => {
                 let run = smokes.next();
-                found.extend(run.and_then(|run| Some((run.name(), run.output?))));
+                found.extend(run.and_then(|run| Some((run.name(), run.0.output?))));
             }
             What::TrialFinished { trial, measurement, .. } => {
                 found.extend(measurement.output.as_ref().map(|output| (format!("trial {trial}"), output)));
@@ -269,7 +305,7 @@ fn text_of(reader: &Reader, output: &Output) -> Outcome<String> {
 fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &str) -> serde_json::Value {
     let trials: Vec<_> = finished(events)
         .map(|(trial, started, measurement)| {
-            json!({
+            let mut object = json!({
                 "trial": trial.0,
                 "purpose": started.map(|(purpose, _)| purpose_name(purpose)),
                 "seed": started.map(|(_, seed)| seed),
@@ -281,7 +317,11 @@ fn as_json(study: &str, row: &Row, events: &[StoredEvent], case: &Case, diff: &s
                 "wall_s": measurement.usage.wall.as_secs(),
                 "cpu_s": measurement.usage.cpu.as_secs(),
                 "peak_mb": measurement.usage.peak_bytes as f64 / 1e6,
-            })
+            });
+            if measurement.replayed {
+                object["replayed"] = json!(true);
+            }
+            object
         })
         .collect();
     let mut object = serde_json::to_value(json::ExperimentJson::new(study, row)).unwrap_or_default();

@@ -13,7 +13,7 @@ use crate::args::{Place, Status};
 use crate::error::{Exit, Outcome};
 use crate::ui;
 use crate::views::night::{self, Asked};
-use crate::views::{json, team, term};
+use crate::views::{costs, json, team, term};
 
 pub(crate) fn status(place: &Place, args: &Status) -> Outcome<Exit> {
     let (site, reader) = super::look(place)?;
@@ -92,6 +92,7 @@ pub(super) fn results(
     lines.push(format!("so far     {}", term::counts(summary)));
     lines.extend(team::lines(summary, agents, is_running.then(clock::now)));
     lines.extend(term::flaky(summary));
+    lines.extend(costs::lines(summary));
     for running in summary.running.iter().filter(|_| is_running) {
         let since = term::local_time(running.started_at);
         let whose = term::whose(running.experiment);

@@ -18,10 +18,16 @@ pub(crate) fn verify(place: &Place, args: &Verify) -> Outcome<Exit> {
     let found = overnight_engine::verify::verify(&site);
     if args.json {
         let object = match &found {
-            Ok(sound) => json!({
-                "study": site.study, "sound": true, "events": sound.events, "experiments": sound.experiments,
-                "blobs": sound.blobs, "commits": sound.commits,
-            }),
+            Ok(sound) => {
+                let mut object = json!({
+                    "study": site.study, "sound": true, "events": sound.events, "experiments": sound.experiments,
+                    "blobs": sound.blobs, "commits": sound.commits,
+                });
+                if !sound.forgotten.is_empty() {
+                    object["forgotten"] = json!(sound.forgotten);
+                }
+                object
+            }
             Err(mismatch) => json!({ "study": site.study, "sound": false, "mismatch": mismatch.to_string() }),
         };
         ui::data(&object.to_string());
@@ -33,6 +39,9 @@ pub(crate) fn verify(place: &Place, args: &Verify) -> Outcome<Exit> {
              and so does the branch overnight/{}",
             sound.events, sound.experiments, sound.blobs, sound.commits, site.study
         ));
+        for forgotten in &sound.forgotten {
+            ui::data(&format!("forgotten on request: {}", ui::one_line(&forgotten.what)));
+        }
     }
     Ok(Exit::Done)
 }

@@ -7,6 +7,7 @@ use overnight_model::study::{FlakyGuard, Level, Plateau, Row, SeedUse, SegmentRo
 use overnight_model::{CommitId, Timestamp};
 use serde::Serialize;
 
+use super::costs::{self, CostsJson};
 use super::night::{self, Asked};
 use super::team::{self, AgentJson};
 
@@ -49,6 +50,7 @@ impl<'a> ExperimentJson<'a> {
             gain_high,
             trials,
             seconds,
+            cost_usd,
             started_at,
         } = row;
         ExperimentJson {
@@ -67,7 +69,7 @@ impl<'a> ExperimentJson<'a> {
             gain_high: *gain_high,
             trials: *trials,
             seconds: *seconds,
-            cost_usd: None,
+            cost_usd: *cost_usd,
             started_at: rfc3339(*started_at),
         }
     }
@@ -112,6 +114,9 @@ pub(crate) struct StatusJson<'a> {
     /// Only where several were asked of late, or one of them is waited for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     team: Vec<AgentJson>,
+    /// Only where a model was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    costs: Option<CostsJson>,
     /// Only on one.
     #[serde(skip_serializing_if = "Option::is_none")]
     plateau: Option<Plateau>,
@@ -193,7 +198,8 @@ impl<'a> StatusJson<'a> {
             assurance: summary
                 .map_or(overnight_model::spec::Assurance::Cooperative.name(), |summary| &summary.assurance),
             sandbox: summary.map_or("none", |summary| &summary.sandbox),
-            cost_usd: None,
+            cost_usd: summary.and_then(|summary| summary.costs.cost_usd()),
+            costs: summary.and_then(costs::json),
             holdout,
             segment: summary.filter(|summary| !summary.past.is_empty()).map(|summary| summary.segment),
             suspects: summary.map(|summary| summary.suspects).filter(|suspects| *suspects > 0),

@@ -41,7 +41,7 @@ pub(crate) fn waiting(state: &State, agents: &AgentSpec, agent: &str, now: Times
 pub(crate) fn plateau_noticed(plateau: Plateau, agents: &AgentSpec) -> String {
     let others = if agents.is_team() { ", those who were asked least are asked first" } else { "" };
     format!(
-        "a plateau: {}; near-misses are measured again{others}, and briefs name what was never touched",
+        "a plateau: {}; near-misses get slots that would wait{others}, and briefs name what was never touched",
         described_plateau(plateau)
     )
 }
@@ -72,6 +72,8 @@ pub(crate) struct AgentJson {
     kept: u64,
     failed: u64,
     gain_per_hour: Option<f64>,
+    /// Where money was paid, and is known.
+    gain_per_dollar: Option<f64>,
     waits_until: Option<String>,
 }
 
@@ -85,6 +87,7 @@ pub(crate) fn json(summary: &Summary, agents: Option<&AgentSpec>) -> Vec<AgentJs
         kept: row.kept,
         failed: row.failed,
         gain_per_hour: row.per_hour(),
+        gain_per_dollar: row.per_dollar(),
         waits_until: row.waits_until.map(rfc3339),
     };
     summary.team.iter().map(of).collect()
@@ -140,8 +143,8 @@ mod tests {
         let told = plateau_noticed(Plateau { experiments: 30, usual: 10 }, &agents(&["tuner"]));
         assert_eq!(
             told,
-            "a plateau: nothing was kept for 30 experiments, where one in 10 was before; near-misses are measured again, \
-             and briefs name what was never touched"
+            "a plateau: nothing was kept for 30 experiments, where one in 10 was before; near-misses get slots that would \
+             wait, and briefs name what was never touched"
         );
     }
 }

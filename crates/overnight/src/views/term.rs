@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::tz::TimeZone;
+use overnight_model::call::account::{Unit, dollars};
 use overnight_model::event::{Imported, StopReason};
 use overnight_model::history::Past;
 use overnight_model::spec::{Assurance, Check, Spec, Tier};
@@ -206,6 +207,16 @@ pub(crate) fn stop_sentence(reason: &StopReason) -> String {
         StopReason::TotalWall => "stopped: limits.total.wall is reached".to_owned(),
         StopReason::TotalExperiments => "stopped: limits.total.experiments is reached".to_owned(),
         StopReason::NoGain => "stopped: nothing was kept for as long as no_gain_for allows".to_owned(),
+        StopReason::Spent { reached, spent } => {
+            let spent = match reached.unit {
+                Unit::Usd => format!("{} were spent", dollars(spent.usd)),
+                Unit::Tokens => format!("{} tokens were spent", spent.tokens),
+            };
+            format!("stopped: {} is reached: {spent}, and what is left is too little for another call", reached.key())
+        }
+        StopReason::OtherModel { asked, answered } => {
+            format!("stopped: {asked} was asked and {answered} answered (gateway.expect_model = \"stop\")")
+        }
         StopReason::FailedAttempts { in_a_row, last } => {
             format!("stopped: {in_a_row} attempts in a row gave nothing to try; the last: {last}")
         }

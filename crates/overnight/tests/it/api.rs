@@ -281,7 +281,8 @@ fn a_model_that_repeats_its_key_does_not_get_it_into_anything_that_is_kept() {
     ];
     let night = Night::new(PROTOCOLS[3], "", &leaks);
     let ran = night.overnight(&["run", "--no-tui", "--experiments", "2"]).ended(0);
-    assert_eq!(night.verdicts(2), ["policy", "kept"], "{ran}");
+    // The gateway has taken it out before it could become a part of the surface.
+    assert_eq!(night.verdicts(2), ["crashed", "kept"], "{ran}");
     assert_eq!(night.repo.experiment(2)["description"], "as [key] says");
     night.repo.assert_nowhere(KEY);
 }

@@ -9,10 +9,10 @@ use rustix::process::Signal;
 
 use crate::support::{Ran, Repo};
 
-const KEY: &str = "made-up-key-that-opens-nothing";
+pub(crate) const KEY: &str = "made-up-key-that-opens-nothing";
 
 /// The program's folder, where the tests' own installation is.
-fn installed(agent: &str) -> PathBuf {
+pub(crate) fn installed(agent: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().and_then(Path::parent).unwrap();
     let folder = root.join("target/agents").join(agent).join("bin");
     assert!(folder.join(agent).exists(), "{agent} is not installed for the tests: tests/agents/install {agent}");
@@ -42,19 +42,7 @@ impl Night {
 
     /// The variables that a person would have set.
     fn environment(&self) -> Vec<(String, String)> {
-        let path = std::env::var("PATH").unwrap();
-        let url = self.provider.url();
-        [
-            ("PATH", format!("{}:{path}", installed(self.agent).display())),
-            ("ANTHROPIC_API_KEY", KEY.to_owned()),
-            ("ANTHROPIC_BASE_URL", url.clone()),
-            ("OPENAI_API_KEY", KEY.to_owned()),
-            ("OPENAI_BASE_URL", format!("{url}/v1")),
-            ("GEMINI_API_KEY", KEY.to_owned()),
-            ("GOOGLE_GEMINI_BASE_URL", url),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .to_vec()
+        environment(self.agent, &self.provider)
     }
 
     fn overnight(&self, args: &[&str]) -> Ran {
@@ -67,7 +55,24 @@ impl Night {
     }
 }
 
-fn edit(path: &str, old: &str, new: &str, say: &str) -> Idea {
+/// What somebody has set who uses this agent, with nobody to ask but the provider.
+pub(crate) fn environment(agent: &str, provider: &Provider) -> Vec<(String, String)> {
+    let path = std::env::var("PATH").unwrap();
+    let url = provider.url();
+    [
+        ("PATH", format!("{}:{path}", installed(agent).display())),
+        ("ANTHROPIC_API_KEY", KEY.to_owned()),
+        ("ANTHROPIC_BASE_URL", url.clone()),
+        ("OPENAI_API_KEY", KEY.to_owned()),
+        ("OPENAI_BASE_URL", format!("{url}/v1")),
+        ("GEMINI_API_KEY", KEY.to_owned()),
+        ("GOOGLE_GEMINI_BASE_URL", url),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
+}
+
+pub(crate) fn edit(path: &str, old: &str, new: &str, say: &str) -> Idea {
     Idea::Edit { path: path.into(), old: old.into(), new: new.into(), say: say.into() }
 }
 
@@ -312,7 +317,7 @@ fn agents_that_are_here_are_listed_with_their_version_and_their_command() {
     let listed = night.overnight(&["check", "--agent"]).ended(0);
     let program = installed("claude").join("claude");
     assert!(listed.stdout.contains(&format!("at {}, the agent of this study\n", program.display())), "{listed}");
-    assert!(listed.stdout.contains("          gets ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL\n"), "{listed}");
+    assert!(listed.stdout.contains("          the gateway gets ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL\n"), "{listed}");
     assert!(
         listed.stdout.contains("claude -p --output-format stream-json") && !listed.stdout.contains(KEY),
         "{listed}"

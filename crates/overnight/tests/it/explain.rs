@@ -36,7 +36,8 @@ fn a_verdict_is_explained_with_what_to_do() {
     insta::assert_snapshot!(repo.ok(&["explain", "3"]), @"
     exit code 3 · refused: the sandbox is weaker than `sandbox.min`, another engine runs the study,
     a file differs from its commit, the branch was moved; of `audit`: the branch that was asked for
-    was not made; of `compare`: no opening of the holdout is left
+    was not made; of `compare`: no opening of the holdout is left; of `init --with`: the draft was
+    no exam, or nobody could be asked
     --- exit code 0
     ");
     repo.ok(&["explain", "Separated"]).says("without candidate code");
@@ -94,6 +95,7 @@ fn help_more_lists_what_help_leaves_out() {
       rebase       Go on under a changed evaluation: carry the champion over and measure anew
       import       Take in the history that another tool kept
       export       Write the history in another tool's format
+      forget       Erase what was kept of calls to models; the ledger stays provable
 
     The program itself:
       completions  Write completions for a shell

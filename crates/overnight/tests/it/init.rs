@@ -3,7 +3,7 @@
 mod fixtures;
 mod hostile;
 mod libraries;
-mod questions;
+pub(crate) mod questions;
 mod refusals;
 
 use crate::support::Repo;

@@ -1,6 +1,6 @@
 //! `overnight mcp`: with the protocol's own client, with a coding agent, and with clients that do not behave.
 //!
-//! `tests/agents/install mcp claude` installs what is needed.
+//! `tests/agents/install mcp claude codex` installs what is needed.
 
 mod http;
 mod raw;
@@ -96,6 +96,42 @@ fn claude_code_proposes_through_the_protocol() {
     let ran = Ran::of(command.stdin(std::process::Stdio::null()).output().unwrap()).ended(0);
     let experiment = repo.experiment(1);
     assert_eq!((&experiment["verdict"], &experiment["agent"]), (&"kept".into(), &"claude-code".into()), "{ran}");
+    repo.assert_sound();
+}
+
+#[test]
+fn codex_proposes_through_the_protocol() {
+    let repo = Repo::new();
+    let proposal = json!({
+        "hypothesis": "less of it",
+        "edits": [{ "search": "x = 5", "replace": "x = 4" }],
+        "wait": true,
+    });
+    let idea = Idea::Call { tool: "mcp__overnight__propose".into(), input: proposal, say: "It is done.".into() };
+    let provider = Provider::start(Script::new(repo.dir().to_str().unwrap(), &[idea]));
+    // As `init --agent-doc` says it, on the command line.
+    let (program, args) = (json!(env!("CARGO_BIN_EXE_overnight")), json!(["-C", repo.dir(), "mcp"]));
+    let base = json!(format!("{}/v1", provider.url()));
+    let mut command = Command::new(installed("codex", "codex"));
+    command.current_dir(repo.dir()).env_clear();
+    command.envs([("HOME", repo.home()), ("CODEX_HOME", repo.home()), ("OPENAI_API_KEY", "made-up".into())]);
+    command.env("PATH", std::env::var_os("PATH").unwrap());
+    command.args(["exec", "--skip-git-repo-check", "--ephemeral", "--dangerously-bypass-approvals-and-sandbox"]);
+    let settings = [
+        "model=\"fake-model\"".to_owned(),
+        "model_provider=\"scripted\"".to_owned(),
+        format!(
+            "model_providers.scripted={{name=\"scripted\",base_url={base},env_key=\"OPENAI_API_KEY\",wire_api=\"responses\"}}"
+        ),
+        format!("mcp_servers.overnight.command={program}"),
+        format!("mcp_servers.overnight.args={args}"),
+        "mcp_servers.overnight.tool_timeout_sec=600".to_owned(),
+    ];
+    command.args(settings.iter().flat_map(|setting| ["-c", setting]));
+    command.arg("have a look at program.md and let's go");
+    let ran = Ran::of(command.stdin(std::process::Stdio::null()).output().unwrap()).ended(0);
+    let experiment = repo.experiment(1);
+    assert_eq!((&experiment["verdict"], &experiment["agent"]), (&"kept".into(), &"codex-mcp-client".into()), "{ran}");
     repo.assert_sound();
 }
 
@@ -232,6 +268,7 @@ fn what_a_client_wrote_does_not_run_on_a_weak_tier() {
     let proposal = json!({ "hypothesis": "less", "files": { "knobs.py": "x = 4\n" }, "wait": true });
     let why = raw.refused("propose", proposal);
     assert!(why.contains("what a model wrote needs `strong`") && why.contains("overnight mcp --sandbox"), "{why}");
+    assert!(why.contains("it was withdrawn, so that no later run takes it up: propose it again"), "{why}");
     assert_eq!(std::fs::read_dir(repo.state().join("inbox")).unwrap().count(), 0, "it does not wait for a later night");
     raw.close();
 }

@@ -78,13 +78,17 @@ fn a_real_model_proposes_values_for_the_literals_of_the_demo() {
     assert_eq!(server.written(), 0.0);
     let ran = repo.run(2);
     // What the model wrote, what the ledger says that it wrote, and what became of the surface are one and the same.
-    let proposed: Vec<serde_json::Value> =
-        repo.bodies("proposed").iter().map(|body| serde_json::from_str(body).unwrap()).collect();
-    let failed: Vec<serde_json::Value> =
-        repo.bodies("attempt_failed").iter().map(|body| serde_json::from_str(body).unwrap()).collect();
+    let events = |kind: &str| -> Vec<serde_json::Value> {
+        repo.bodies(kind).iter().map(|body| serde_json::from_str(body).unwrap()).collect()
+    };
+    let proposed = events("proposed");
     assert!(proposed.len() >= 2, "{ran}");
-    let counted: u64 = proposed.iter().chain(&failed).filter_map(|event| event["used"]["output"].as_u64()).sum();
+    // What crashes at once goes back to it, and is asked for again.
+    let turns = ["proposed", "attempt_failed", "repaired", "not_repaired"].map(events).concat();
+    let counted: u64 = turns.iter().filter_map(|event| event["used"]["output"].as_u64()).sum();
     assert_eq!(server.written(), counted as f64, "{ran}");
+    let metered: u64 = events("called").iter().filter_map(|event| event["outcome"]["tokens"]["output"].as_u64()).sum();
+    assert_eq!(counted, metered, "{ran}");
     for event in &proposed {
         assert!(event["used"]["input"].as_u64().unwrap() > 500, "{event}");
         assert_eq!(event["agent"], "api");

@@ -69,7 +69,7 @@ fn a_night_is_told_on_one_page() {
       trials      [T]
       agents      [T] at work, 3 turns
       night       [T]
-      money       unknown: nobody counted what models cost
+      money       nothing: no model was asked
 
     HEALTH
       noise       none seen in 5 repeats
@@ -162,7 +162,7 @@ fn a_night_is_told_on_one_page() {
     - **trials**: [T]
     - **agents**: [T] at work, 3 turns
     - **night**: [T]
-    - **money**: unknown: nobody counted what models cost
+    - **money**: nothing: no model was asked
 
     ## Health
 

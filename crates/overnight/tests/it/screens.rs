@@ -299,6 +299,7 @@ fn help_fits_on_one_screen() {
           --no-tui           Print plain lines, also on a terminal
           --sandbox <TIER>   Run at this tier (standard, landlock or none) instead of the strongest, and
                              accept it
+          --no-awake         Let the machine go to sleep while the run lasts
           --detach           Leave the run going in the background; its lines go to
                              .overnight/<study>/run.log
       -C <DIR>               Work on the study in DIR
@@ -355,7 +356,7 @@ fn a_person_tries_ideas_from_the_worktree_from_a_patch_and_from_a_file() {
     let file = repo.beside("knobs");
     std::fs::write(&file, "x = 9\n").unwrap();
     insta::assert_snapshot!(repo.ok(&["try", "--file", file.to_str().unwrap(), "-m", "the other way", "--json"]), @r#"
-    {"experiment":3,"study":"main","segment":1,"parent":"[COMMIT]","commit":"[COMMIT]","agent":"person","description":"the other way","verdict":"discarded","reason":"worse by 36","metric":36.0,"gain":-36.0,"gain_low":-36.0,"gain_high":-36.0,"trials":1,"seconds":[S],"cost_usd":null,"started_at":"[TIME]"}
+    {"experiment":3,"study":"main","segment":1,"parent":"[COMMIT]","commit":"[COMMIT]","agent":"person","description":"the other way","verdict":"discarded","reason":"worse by 36","metric":36.0,"gain":-36.0,"gain_low":-36.0,"gain_high":-36.0,"trials":1,"seconds":[S],"cost_usd":0.0,"started_at":"[TIME]"}
     --- to people
     sandbox none: candidates run as you; only their time, processes and working copy are kept in check
         #  verdict                loss         gain  what (why)

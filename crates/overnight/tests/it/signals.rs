@@ -11,13 +11,13 @@ use rustix::process::Signal;
 use crate::support::{Repo, is_alive, signal, until};
 
 /// An evaluation that says where it is and goes on when it is told to; the baseline does not wait.
-struct Gate {
+pub(crate) struct Gate {
     started: PathBuf,
     go: PathBuf,
     interrupted: PathBuf,
 }
 
-fn gated() -> (Repo, Gate) {
+pub(crate) fn gated() -> (Repo, Gate) {
     let repo = Repo::new();
     let gate = Gate { started: repo.beside("started"), go: repo.beside("go"), interrupted: repo.beside("interrupted") };
     let script = format!(
@@ -32,11 +32,11 @@ fn gated() -> (Repo, Gate) {
 }
 
 impl Gate {
-    fn reached(&self) {
+    pub(crate) fn reached(&self) {
         until("the trial to start", || self.started.exists());
     }
 
-    fn open(&self) {
+    pub(crate) fn open(&self) {
         fs::write(&self.go, "").unwrap();
     }
 }
@@ -152,7 +152,7 @@ fn a_detached_run_goes_on_until_it_is_killed() {
     let said = String::from_utf8(output.stderr).unwrap();
     insta::assert_snapshot!(said, @"
     running in the background as process [PID]; its lines go to [TEMP]/repo/.overnight/main/run.log
-    see it with `overnight status`, stop it with `kill [PID]`
+    look at it with `overnight`, stop it with `kill [PID]`
     ");
     let pid: u32 = said.split("process ").nth(1).unwrap().split(';').next().unwrap().parse().unwrap();
     gate.reached();

@@ -62,7 +62,7 @@ fn a_row_that_says_otherwise() {
 
 #[test]
 fn a_row_without_a_history() {
-    let copy = "INSERT INTO experiments SELECT 77, segment, parent, commit_id, agent, description, verdict, reason, metric, gain, gain_low, gain_high, trials, seconds, started_at FROM experiments WHERE experiment = 2";
+    let copy = "INSERT INTO experiments SELECT 77, segment, parent, commit_id, agent, description, verdict, reason, metric, gain, gain_low, gain_high, trials, seconds, started_at, cost_usd FROM experiments WHERE experiment = 2";
     let (_repo, ran) = damaged(|repo| sql(repo, copy));
     insta::assert_snapshot!(ran, @"
     --- to people

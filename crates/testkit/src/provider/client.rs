@@ -23,6 +23,22 @@ pub(super) fn turn(conversation: &Conversation, path: &str, (old, new): (&str, &
     }
 }
 
+/// The next turn of a conversation that is to write these files below a folder.
+pub(super) fn write(conversation: &Conversation, folder: &str, files: &[(String, String)], say: &str) -> Answer {
+    let Some((path, text)) = files.get(conversation.calls) else { return Answer::Text(say.to_owned()) };
+    let path = format!("{folder}/{path}");
+    let (tool, arguments) = match conversation.tool("Write") {
+        // Claude Code.
+        Some(_) => ("Write", json!({ "file_path": path, "content": text })),
+        // Codex.
+        None => {
+            let command = format!("mkdir -p \"$(dirname {path})\" && cat > {path} <<'END'\n{text}END\n");
+            ("exec_command", json!({ "cmd": command }))
+        }
+    };
+    Answer::Call { tool: tool.to_owned(), arguments, say: say.to_owned() }
+}
+
 /// Says something and changes nothing. One client takes no answer without a call, and ends by a word of its own.
 pub(super) fn say(conversation: &Conversation, text: &str) -> Answer {
     match conversation.tools.as_slice() {

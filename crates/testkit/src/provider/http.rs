@@ -20,7 +20,7 @@ pub struct Request {
 }
 
 impl Request {
-    pub(super) fn read(stream: &mut TcpStream) -> Option<Request> {
+    pub(crate) fn read(stream: &mut TcpStream) -> Option<Request> {
         let mut reader = BufReader::new(stream.try_clone().ok()?);
         let first = line(&mut reader)?;
         let mut words = first.split_whitespace();
@@ -55,7 +55,7 @@ impl Request {
 }
 
 /// A whole answer, after which the connection is closed.
-pub(super) fn plain(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+pub(crate) fn plain(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let typed = headers.iter().any(|(name, _)| *name == "content-type");
     let kind = if typed { "" } else { "content-type: application/json\r\n" };

@@ -4,7 +4,7 @@
 //! with the tools that the client itself offers, fails on demand, and remembers every request.
 
 mod client;
-mod http;
+pub(crate) mod http;
 mod script;
 mod seen;
 mod speak;

@@ -12,6 +12,8 @@ use super::seen::Conversation;
 pub enum Idea {
     /// Replaces text in a file with the client's own tools, then says something.
     Edit { path: String, old: String, new: String, say: String },
+    /// Writes new files one after another, each a path and its text, then says something.
+    Write { files: Vec<(String, String)>, say: String },
     /// Calls a tool of this name, then says something.
     Call { tool: String, input: Value, say: String },
     /// Says something and changes nothing.
@@ -105,6 +107,7 @@ impl Script {
                 let path = format!("{}/{path}", self.folder);
                 client::turn(conversation, &path, (old, new), say)
             }
+            Some(Idea::Write { files, say }) => client::write(conversation, &self.folder, files, say),
             Some(Idea::Call { tool, input, say }) if conversation.calls == 0 => {
                 Answer::Call { tool: tool.clone(), arguments: input.clone(), say: String::new() }
             }

@@ -19,6 +19,8 @@ pub(super) struct Conversation {
     pub(super) streams: bool,
     /// Tools by name, with the schema of their arguments.
     pub(super) tools: Vec<(String, Value)>,
+    /// Names that tools of a server are kept under, where that is not part of each tool's own.
+    namespaces: Vec<String>,
     /// What the person wants.
     pub(super) prompt: String,
     /// How many calls the model has made so far.
@@ -67,8 +69,15 @@ impl Conversation {
             is_aside: !is_engine && (has_schema || (tools.is_empty() && asks_for_title)),
             calls: turns.iter().map(|turn| calls(protocol, turn)).sum(),
             tools,
+            namespaces: namespaces(body),
             prompt,
         })
+    }
+
+    /// A tool called `server__tool` as this client wants it called: the server's part, where it keeps that apart.
+    pub(super) fn apart<'a>(&self, tool: &'a str) -> (Option<&str>, &'a str) {
+        let found = self.namespaces.iter().find_map(|name| Some((name, tool.strip_prefix(name)?.strip_prefix("__")?)));
+        found.map_or((None, tool), |(namespace, name)| (Some(namespace), name))
     }
 
     pub(super) fn tool(&self, name: &str) -> Option<&Value> {
@@ -91,6 +100,14 @@ fn tools(protocol: Protocol, body: &Value) -> Vec<(String, Value)> {
             .filter_map(|tool| named(&tool, "parametersJsonSchema"))
             .collect(),
     }
+}
+
+fn namespaces(body: &Value) -> Vec<String> {
+    let tools = body["tools"].as_array().into_iter().flatten();
+    tools
+        .filter(|tool| tool["type"] == "namespace")
+        .filter_map(|tool| tool["name"].as_str().map(ToOwned::to_owned))
+        .collect()
 }
 
 fn calls(protocol: Protocol, turn: &Value) -> usize {

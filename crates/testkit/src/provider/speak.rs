@@ -117,13 +117,21 @@ fn chat_events(conversation: &Conversation, answer: &Answer) -> Events {
     ]
 }
 
-fn response_item(answer: &Answer, number: usize) -> Value {
+fn response_item(conversation: &Conversation, answer: &Answer) -> Value {
+    let number = conversation.calls;
     let message = |content: Value| json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [content] });
     match answer {
-        Answer::Call { tool, arguments, .. } => json!({
-            "type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"), "name": tool, "status": "completed",
-            "arguments": arguments.to_string(),
-        }),
+        Answer::Call { tool, arguments, .. } => {
+            let (namespace, name) = conversation.apart(tool);
+            let mut call = json!({
+                "type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"), "name": name,
+                "status": "completed", "arguments": arguments.to_string(),
+            });
+            if let Some(namespace) = namespace {
+                call["namespace"] = namespace.into();
+            }
+            call
+        }
         Answer::Refusal(text) => message(json!({ "type": "refusal", "refusal": text })),
         Answer::Text(text) => message(json!({ "type": "output_text", "text": text, "annotations": [] })),
         Answer::Fail(_) => message(json!({ "type": "output_text", "text": "", "annotations": [] })),
@@ -133,7 +141,7 @@ fn response_item(answer: &Answer, number: usize) -> Value {
 fn response(conversation: &Conversation, answer: &Answer) -> Value {
     json!({
         "id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": conversation.model,
-        "output": [response_item(answer, conversation.calls)],
+        "output": [response_item(conversation, answer)],
         "usage": {
             "input_tokens": 100, "input_tokens_details": { "cached_tokens": 0 },
             "output_tokens": 10, "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 110,
@@ -149,7 +157,7 @@ fn response_events(conversation: &Conversation, answer: &Answer) -> Events {
     };
     let begun =
         json!({ "id": "resp_1", "object": "response", "created_at": 1, "model": conversation.model, "output": [] });
-    let item = response_item(answer, conversation.calls);
+    let item = response_item(conversation, answer);
     let mut events = vec![
         event("response.created", json!({ "response": begun })),
         event("response.output_item.added", json!({ "output_index": 0, "item": item })),

@@ -234,7 +234,17 @@ pub fn measure(
     };
     let kept = if setup.large || size < 1000 { vec![b'o'; size] } else { Vec::new() };
     let output = Some(Captured { bytes: kept.len() as u64, kept });
-    let measurement = Measurement { ending, metric, problem, numbers, usage, output: None, claim: None, scorer: None };
+    let measurement = Measurement {
+        ending,
+        metric,
+        problem,
+        numbers,
+        usage,
+        output: None,
+        claim: None,
+        scorer: None,
+        replayed: false,
+    };
     (measurement, output)
 }
 

@@ -327,7 +327,7 @@ impl Referee {
                     );
                 }
             }
-            What::StopRequested { .. } | What::Imported(_) | What::Unknown => {}
+            What::StopRequested { .. } | What::Imported(_) | What::Called(_) | What::Forgotten(_) | What::Unknown => {}
             What::Said(Said { letter, .. }) | What::TakenBack { letter, .. } => {
                 assert!(self.letters.insert(letter.clone()), "the letter {letter} was taken up twice");
             }
@@ -339,7 +339,7 @@ impl Referee {
                 assert!(!self.lives.contains_key(becomes), "a letter became experiment {becomes}, which was there");
                 self.seen.delivered += 1;
             }
-            What::Asked { experiment, agent, parent } => {
+            What::Asked { experiment, agent, parent, .. } => {
                 assert_eq!(Some(&parent.0), self.branch.as_ref(), "an agent was asked about another than the champion");
                 assert!(!self.closing, "an agent was asked while the night was closed");
                 let life = self.begin(*experiment);

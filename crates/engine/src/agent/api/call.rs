@@ -26,11 +26,11 @@ const SLACK: Duration = Duration::from_secs(2);
 
 /// What came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Answered {
-    pub(super) status: u16,
+pub(crate) struct Answered {
+    pub(crate) status: u16,
     /// Names in small letters.
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Answered {
@@ -67,7 +67,8 @@ pub(super) fn call(sheet: Sheet, limit: Duration, stops: &StopHandle) -> Result<
     })
 }
 
-fn agent(url: &str, limit: Duration) -> Agent {
+/// Whoever talks to one address, within this time for all of an exchange.
+pub(crate) fn agent(url: &str, limit: Duration) -> Agent {
     let tls =
         TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).unversioned_rustls_crypto_provider(provider());
     let mut config = Agent::config_builder()
@@ -99,7 +100,8 @@ pub(crate) fn is_loopback(url: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn post(agent: &Agent, Sheet { url, headers, body }: &Sheet) -> Result<Answered, ureq::Error> {
+/// Sends a sheet and reads what comes back to its end.
+pub(crate) fn post(agent: &Agent, Sheet { url, headers, body }: &Sheet) -> Result<Answered, ureq::Error> {
     let mut request = agent.post(url).header("content-type", "application/json").header("accept", "application/json");
     for (name, value) in headers {
         request = request.header(*name, value);

@@ -8,10 +8,13 @@ mod prompt;
 mod trouble;
 mod turn;
 mod values;
+mod way;
 mod wire;
 
-pub(crate) use call::is_loopback;
+pub(crate) use call::{Answered, agent as line_to, is_loopback, post};
 pub use key::{find as find_key, is_there as has_key};
+pub(crate) use trouble::retry_at;
+pub(crate) use wire::Sheet;
 
 use overnight_model::Millis;
 use overnight_model::brief::Brief;
@@ -24,7 +27,7 @@ use super::Answer;
 use super::command::SURFACE_LIMIT;
 use super::preset::title;
 use crate::brief::read_program;
-use crate::worker::{Room, Trouble};
+use crate::worker::{Place, Room, Trouble};
 use edit::{Block, Failed, Shown};
 use turn::{Gone, Turn};
 use values::Values;
@@ -41,13 +44,14 @@ const SMALL_FILE: usize = 4096;
 pub(crate) fn ask(
     api: &Api,
     limit: Millis,
+    desk: &Place,
     room: &Room,
     mut brief: Brief,
     contents: &Contents,
 ) -> Result<Answer, Trouble> {
     let spec = &room.shop.spec;
     brief.set_program(read_program(&room.shop.triplet_dir.join(&spec.program)).as_deref());
-    let mut turn = Turn::begin(api, limit, room);
+    let mut turn = Turn::begin(api, limit, (desk, room));
     let proposed = propose(&mut turn, &mut brief, contents);
     let (took, used, output, secrets) = turn.end();
     let (edited, description) = match proposed {
@@ -75,7 +79,7 @@ type Proposed = (Contents, String);
 const CUT: &str = "the answer was cut off at its limit of tokens before it was complete: raise `agent.max_tokens`";
 
 fn propose(turn: &mut Turn<'_>, brief: &mut Brief, contents: &Contents) -> Result<Proposed, Gone> {
-    turn.find_key()?;
+    turn.find_way()?;
     let (api, surface) = (turn.api, &turn.room.shop.spec.surface);
     let names = brief.surface.clone();
     let shown: Vec<Shown<'_>> = names.iter().zip(&contents.0).map(|(path, (_, bytes))| Shown { path, bytes }).collect();

@@ -43,6 +43,13 @@ pub(super) fn wrong(answered: &Answered, body: Option<&Value>, now: Timestamp) -
     let all = format!("{} {}", said.kinds, said.text);
     let trouble = match classify(&all, Some(status).filter(|status| *status >= 400)).unwrap_or(Trouble::Other) {
         Trouble::RateLimit { .. } => Trouble::RateLimit { retry_at: retry_at(answered, now) },
+        // Who says when to come back has had enough for now, whatever its number.
+        Trouble::Outage if ["retry-after", "retry-after-ms"].iter().any(|name| answered.header(name).is_some()) => {
+            match retry_at(answered, now) {
+                None => Trouble::Outage,
+                retry_at => Trouble::RateLimit { retry_at },
+            }
+        }
         known => known,
     };
     Some(Wrong::new(trouble, format!("{status} {}", said.text)))
@@ -73,7 +80,7 @@ fn page(body: &[u8]) -> String {
 }
 
 /// When a provider may be asked again, as far as it says so.
-fn retry_at(answered: &Answered, now: Timestamp) -> Option<Timestamp> {
+pub(crate) fn retry_at(answered: &Answered, now: Timestamp) -> Option<Timestamp> {
     let number = |name: &str| answered.header(name).and_then(|value| value.trim().parse::<f64>().ok());
     let later =
         |millis: f64| (millis.is_finite() && millis >= 0.0).then(|| Timestamp(now.0.saturating_add(millis as i64)));
@@ -186,6 +193,18 @@ mod tests {
     fn waits(headers: &[(&str, &str)], body: Value) -> Option<i64> {
         let Some(Wrong { trouble: Trouble::RateLimit { retry_at }, .. }) = told(429, headers, body) else { panic!() };
         retry_at.map(|at| (at.0 - NOW.0) / 1000)
+    }
+
+    #[test]
+    fn a_provider_that_is_overloaded_and_says_until_when_is_waited_for() {
+        let overloaded = |status, headers: &[(&str, &str)]| {
+            told(status, headers, json!({ "error": { "type": "overloaded_error", "message": "x" } })).unwrap().trouble
+        };
+        let until = Trouble::RateLimit { retry_at: Some(Timestamp(NOW.0 + 30_000)) };
+        assert_eq!(overloaded(529, &[("retry-after", "30")]), until);
+        assert_eq!(overloaded(503, &[("retry-after-ms", "30000")]), until);
+        assert_eq!(overloaded(503, &[("retry-after", "soon")]), Trouble::Outage);
+        assert_eq!(overloaded(503, &[]), Trouble::Outage);
     }
 
     #[test]

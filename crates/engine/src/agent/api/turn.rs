@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use overnight_model::Millis;
+use overnight_model::call::Caller;
 use overnight_model::event::{AttemptFailure, ModelUse, Trouble as Kind};
 use overnight_model::proposal::one_line;
 use overnight_model::spec::Api;
@@ -11,6 +12,7 @@ use serde_json::Value;
 use super::call::{self, Nothing};
 use super::trouble::{Wrong, wrong};
 use super::values::Values;
+use super::way::Way;
 use super::wire::{self, Question, Reply};
 use super::{is_own_server, key, millis, prompt, spent};
 use crate::agent::preset::is_other_model;
@@ -18,7 +20,7 @@ use crate::agent::secrets::Secrets;
 use crate::clock::{self, Stopwatch};
 use crate::dispatch::Captured;
 use crate::load;
-use crate::worker::{Capture, HINT_MARK, Kind as Work, Room};
+use crate::worker::{Capture, HINT_MARK, Kind as Work, Place, Room};
 
 /// Words of servers that have no answers by a schema.
 const SCHEMA_WORDS: [&str; 6] =
@@ -31,7 +33,8 @@ pub(super) struct Turn<'a> {
     pub(super) api: &'a Api,
     pub(super) room: &'a Room,
     limit: Duration,
-    key: Option<String>,
+    caller: Option<Caller>,
+    way: Option<Way>,
     secrets: Secrets,
     watch: Stopwatch,
     used: ModelUse,
@@ -47,12 +50,13 @@ pub(super) enum Gone {
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn begin(api: &'a Api, limit: Millis, room: &'a Room) -> Turn<'a> {
+    pub(super) fn begin(api: &'a Api, limit: Millis, (desk, room): (&Place, &'a Room)) -> Turn<'a> {
         let mut turn = Turn {
             api,
             room,
             limit: limit.into(),
-            key: None,
+            caller: desk.caller(),
+            way: None,
             secrets: Secrets::of(&load::named_environment(&PROXIES)),
             watch: Stopwatch::start(),
             used: ModelUse::default(),
@@ -63,20 +67,27 @@ impl<'a> Turn<'a> {
         turn
     }
 
-    /// Looks for the key; one that may be short-lived is asked for anew each time.
-    pub(super) fn find_key(&mut self) -> Result<(), Gone> {
+    /// Looks for the key, and hands it to the gateway; one that may be short-lived is asked for anew each time.
+    pub(super) fn find_way(&mut self) -> Result<(), Gone> {
         let shop = &self.room.shop;
         let mut registered = None;
         let started = |killer| registered = Some(self.room.stops.register(Work::Agent, killer));
-        let found = key::find(&self.api.key, &shop.keeper, &shop.triplet_dir, started);
+        let found = match shop.spec.gateway.tapes.replay {
+            // Nobody is asked, and nobody wants a key.
+            Some(_) => Ok(None),
+            None => key::find(&self.api.key, &shop.keeper, &shop.triplet_dir, started),
+        };
         drop(registered);
-        self.key = match found {
+        let key = match found {
             Ok(key) => key,
             Err(_) if self.room.stops.agents_are_stopped() => return Err(Gone::Interrupted),
             Err(what) => return Err(self.fails(Kind::Denied, &what)),
         };
-        let key = self.key.iter().map(|key| ("KEY".to_owned(), key.clone()));
-        self.secrets = Secrets::of(&load::named_environment(&PROXIES).into_iter().chain(key).collect::<Vec<_>>());
+        let secret = key.iter().map(|key| ("KEY".to_owned(), key.clone()));
+        self.secrets = Secrets::of(&load::named_environment(&PROXIES).into_iter().chain(secret).collect::<Vec<_>>());
+        let caller = self.caller.clone().ok_or_else(|| self.fails(Kind::Other, "nobody asks"))?;
+        let way = Way::open(&shop.gateway, self.api, key, caller);
+        self.way = Some(way.map_err(|error| self.fails(Kind::Other, &format!("the gateway opens no door: {error}")))?);
         Ok(())
     }
 
@@ -115,8 +126,12 @@ impl<'a> Turn<'a> {
 
     fn exchange(&mut self, parts: &[String], schema: Option<&Value>) -> Result<Reply, Missed> {
         let system = prompt::system(self.api.edits);
-        let question = Question { api: self.api, system: &system, parts, schema };
-        let sheet = wire::write(&question, self.key.as_deref());
+        let (api, key) = match &self.way {
+            Some(way) => (&way.api, Some(way.key.as_str())),
+            None => (self.api, None),
+        };
+        let question = Question { api, system: &system, parts, schema };
+        let sheet = wire::write(&question, key);
         let answered = call::call(sheet, self.left(), &self.room.stops).map_err(|nothing| match nothing {
             Nothing::Interrupted => Missed::Interrupted,
             Nothing::Wrong(wrong) => Missed::Wrong(wrong),

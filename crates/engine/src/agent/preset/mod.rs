@@ -12,18 +12,22 @@ mod mini;
 mod opencode;
 mod pi;
 mod said;
+mod through;
 mod trouble;
 
 pub use find::{Found, find, version};
 pub(crate) use find::{GREETING_LIMIT, folders, greeting, version_in};
 pub(crate) use said::{Listener, Said, is_other_model, title};
+pub(crate) use through::{Through, refusal};
 pub(crate) use trouble::{classify, complains_of, wait_in};
 
-use overnight_model::spec::{Coding, Preset};
+use overnight_model::spec::{self, Coding, Preset};
 use serde_json::Value;
 
+use crate::gateway;
+
 /// What a company's network may ask of every program that leaves it.
-const NETWORK: [&str; 8] = [
+pub(super) const NETWORK: [&str; 8] = [
     "HTTPS_PROXY",
     "HTTP_PROXY",
     "NO_PROXY",
@@ -43,6 +47,8 @@ pub(crate) struct Call<'a> {
     pub(crate) environment: &'a [(String, String)],
     /// Whether there is a sandbox around it.
     pub(crate) is_kept_in: bool,
+    /// Where the gateway stands for the provider that it asks.
+    pub(crate) through: Option<&'a Through>,
 }
 
 impl Call<'_> {
@@ -88,9 +94,14 @@ pub(crate) fn command(call: &Call<'_>) -> String {
     }
 }
 
-/// The command that an agent would be started with, for people to read.
-pub fn described(coding: &Coding, surface: &[String], environment: &[(String, String)]) -> String {
-    without_passwords(&command(&Call { coding, surface, environment, is_kept_in: true }))
+/// The command that an agent would be started with, for people to read. `set` is what of its variables a person has set.
+pub fn described(coding: &Coding, surface: &[String], set: &[(String, String)]) -> String {
+    let upstreams = gateway::resolve(&spec::Gateway::default(), set, |_| Ok(None)).unwrap_or_default();
+    let url = format!("http://127.0.0.1:{}", gateway::PORT);
+    let through = Through::new(coding, upstreams, &url, "made-up").ok();
+    let environment = through.as_ref().map(|through| through.told(coding, set)).unwrap_or_default();
+    let call = Call { coding, surface, environment: &environment, is_kept_in: true, through: through.as_ref() };
+    without_passwords(&command(&call))
 }
 
 /// The text with who logs in where taken out of every address: `https://name:word@host` is a key like any other.

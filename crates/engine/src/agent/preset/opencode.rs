@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Said, quoted};
+use super::{Call, Said, Through, quoted};
 
 /// It talks to many providers, and so do pi and those who use its variables.
 pub(super) const VARIABLES: [&str; 14] = [
@@ -40,6 +40,9 @@ pub(super) fn command(call: &Call<'_>) -> String {
             "options": { "baseURL": url, "apiKey": "{env:OPENAI_API_KEY}" },
             "models": { model: {} },
         });
+    }
+    if let Some((name, base)) = call.through.filter(|_| compatible.is_none()).and_then(Through::override_of) {
+        settings["provider"][name]["options"] = json!({ "baseURL": base });
     }
     let model = match compatible {
         Some((_, model)) => Some(format!("compatible/{model}")),

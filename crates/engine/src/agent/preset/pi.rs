@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Said, quoted};
+use super::{Call, Said, Through, quoted};
 
 const TOOLS: &str = "read,edit,write,grep,find,ls";
 
@@ -29,6 +29,12 @@ pub(super) fn command(call: &Call<'_>) -> String {
             words.extend(["--provider", "compatible", "--model", model]);
         }
         None => {
+            if let Some((name, base)) = call.through.and_then(Through::override_of) {
+                // It adds the version of this one itself.
+                let base = if name == "anthropic" { base.trim_end_matches("/v1") } else { &base };
+                let models = json!({ "providers": { name: { "baseUrl": base } } });
+                files += &format!("printf %s {} > \"$HOME/.pi/agent/models.json\"; ", quoted(&models.to_string()));
+            }
             words.extend(
                 Some(provider).filter(|name| !name.is_empty()).into_iter().flat_map(|name| ["--provider", name]),
             );

@@ -166,7 +166,8 @@ fn nothing_of_a_triplet_is_read_by_a_shell() {
         };
         let surface = [nasty.to_owned()];
         let url = [("OPENAI_BASE_URL".to_owned(), nasty.to_owned()), ("OPENAI_API_KEY".to_owned(), KEY.to_owned())];
-        let command = command(&Call { coding: &coding, surface: &surface, environment: &url, is_kept_in: true });
+        let command =
+            command(&Call { coding: &coding, surface: &surface, environment: &url, is_kept_in: true, through: None });
         // Each quote is closed where it should be: outside of quotes none of it is left.
         let mut outside = String::new();
         let mut is_quoted = false;

@@ -111,8 +111,8 @@ budget = "5m"
 answer = "python3 serve.py"
 [cases]
 file = "cases.jsonl"
-[limits]
-cost_usd = 5
+[slots]
+usd_per_hour = 5
 "#,
         r#"
 error: `evaluate.answer` is not yet supported
@@ -129,12 +129,12 @@ error: `[cases]` is not yet supported
    |  ^^^^^
    = hint: let `evaluate.run` go through all cases and print their mean
 
-error: `limits.cost_usd` is not yet supported
+error: `slots.usd_per_hour` is not yet supported
    --> overnight.toml:10:1
     |
- 10 | cost_usd = 5
-    | ^^^^^^^^
-    = hint: limit `wall` or `experiments` instead
+ 10 | usd_per_hour = 5
+    | ^^^^^^^^^^^^
+    = hint: leave it out
 "#,
     );
 }

@@ -3,10 +3,12 @@
 mod api;
 mod documented;
 mod evaluate;
+mod gateway;
 mod holdout;
 mod judge;
 mod keys;
 mod metric;
+mod notify;
 mod rest;
 mod right;
 mod sandbox;

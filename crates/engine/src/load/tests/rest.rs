@@ -55,7 +55,7 @@ budget = "5m"
 [[guard]]
 metric = "peak_mb"
 [[guard]]
-metric = "tokens"
+metric = "instructions"
 max = 3
 when = "last"
 "#,
@@ -67,11 +67,11 @@ error: guard on `peak_mb` has no limit
    | ^^^^^^
    = hint: add `max = 8000`, or `max_regression = 0.05` for five percent
 
-error: guard on `tokens` is not yet supported
+error: guard on `instructions` is not yet supported
   --> overnight.toml:9:10
    |
- 9 | metric = "tokens"
-   |          ^^^^^^^^
+ 9 | metric = "instructions"
+   |          ^^^^^^^^^^^^^^
    = hint: print the number under another name
 
 error: `guard.when` must be "first" or "before_keep"

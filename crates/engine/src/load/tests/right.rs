@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use overnight_model::call::account::Allowance;
 use overnight_model::spec::{
-    AgentKind, AgentSpec, Check, Coding, Devices, Evaluate, Guard, Holdout, Input, JudgeSpec, Layer, Limit, Limits,
-    Member, Metric, Mode, Network, Part, Patience, Pick, Prepare, Preset, SandboxSpec, Scorer, Smoke, Spec, StepGain,
-    Surface, SurfaceFile, Tier, When,
+    AgentKind, AgentSpec, Check, Coding, Devices, Evaluate, Guard, Holdout, Input, JudgeSpec, KeySource, Layer, Limit,
+    Limits, Member, Metric, Mode, Network, NotifySpec, Occasion, Part, Patience, Pick, Prepare, Preset, SandboxSpec,
+    Scorer, Shape, Smoke, Spec, StepGain, Surface, SurfaceFile, Tier, Webhook, When,
 };
 use overnight_model::units::{Goal, Millis, Score};
 use proptest::prelude::*;
@@ -90,10 +91,25 @@ count = 4
 wall = "8h"
 experiments = 100
 no_gain_for = "2h"
+cost_usd = 5
+tokens = 2000000
 [limits.total]
 wall = "2d"
 experiments = 1000
 no_gain_for = 50
+cost_usd = 50.5
+[limits.proposal]
+cost_usd = 0.5
+[limits.trial]
+tokens = 9000
+
+[notify]
+on = ["fault", "champion"]
+command = "./tell.sh"
+desktop = true
+webhook_env = "SLACK_URL"
+shape = "slack"
+gather = "5m"
 "#;
 
 const SHORT: &str = r#"
@@ -190,18 +206,30 @@ fn every_supported_key_is_read() {
             pids: Some(512),
             devices: Devices::List(vec!["/dev/nvidia0".to_owned()]),
         },
+        gateway: Default::default(),
         slots: 4,
         limits: Limits {
             night: Limit {
                 wall: Some(Millis::seconds(8 * 3600)),
                 experiments: Some(100),
                 no_gain_for: Some(Patience::Time(Millis::seconds(7200))),
+                spend: Allowance { cost_usd: Some(5.0), tokens: Some(2_000_000) },
             },
             total: Limit {
                 wall: Some(Millis::seconds(48 * 3600)),
                 experiments: Some(1000),
                 no_gain_for: Some(Patience::Experiments(50)),
+                spend: Allowance { cost_usd: Some(50.5), tokens: None },
             },
+            proposal: Allowance { cost_usd: Some(0.5), tokens: None },
+            trial: Allowance { cost_usd: None, tokens: Some(9000) },
+        },
+        notify: NotifySpec {
+            on: vec![Occasion::Champion, Occasion::Fault],
+            command: Some("./tell.sh".to_owned()),
+            desktop: true,
+            webhook: Some(Webhook { address: KeySource::Variable("SLACK_URL".to_owned()), shape: Some(Shape::Slack) }),
+            gather: Millis::seconds(300),
         },
     };
     assert_eq!(parse_in("lab", EVERY_KEY), Ok(expected));
@@ -265,7 +293,7 @@ fn every_key_that_is_for_later_is_refused_by_name() {
             refused += 1;
         }
     }
-    assert_eq!(refused, 7);
+    assert_eq!(refused, 5);
 }
 
 /// Text that comes near enough to a real file to reach every reader.

@@ -177,11 +177,17 @@ fn an_input_leaves_the_surface_and_hidden_files_alone() {
 #[test]
 fn networks_and_tiers_are_words_of_a_short_list() {
     assert_one(
-        "network = \"models\"",
-        "`evaluate.network = \"models\"` is not yet supported",
-        "write \"full\" where it has to reach a model",
+        "network = \"ful\"",
+        "`evaluate.network` must be \"none\" or \"models\" or \"full\"",
+        "did you mean \"full\"?",
     );
-    assert_one("network = \"ful\"", "`evaluate.network` must be \"none\" or \"full\"", "did you mean \"full\"?");
+    assert_one(
+        "prepare = { run = \"make\", network = \"models\" }",
+        "`evaluate.prepare.network` must be \"none\" or \"full\"",
+        "a model can be asked in `run` alone",
+    );
+    let spec = parse_in("", &format!("{START}network = \"models\"\n")).unwrap();
+    assert_eq!(spec.evaluate.network, Network::Models);
     assert_one(
         "[sandbox]\nmin = \"standart\"",
         "`sandbox.min` must be \"none\" or \"landlock\" or \"standard\" or \"strong\"",

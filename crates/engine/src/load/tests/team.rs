@@ -23,11 +23,11 @@ fn problem(text: &str) -> (usize, String, String) {
 fn claude(name: &str, model: Option<&str>) -> Member {
     let coding = Coding { model: model.map(ToOwned::to_owned), ..Coding::new(Preset::Claude) };
     let timeout = Millis::seconds(600);
-    Member { name: name.into(), kind: AgentKind::Coding(coding), timeout, network: Network::Full, weight: None }
+    Member { name: name.into(), kind: AgentKind::Coding(coding), timeout, network: Network::Models, weight: None }
 }
 
 fn tuner() -> Member {
-    Member { name: "tuner".into(), kind: AgentKind::Tuner, ..claude("", None) }
+    Member { name: "tuner".into(), kind: AgentKind::Tuner, network: Network::Full, ..claude("", None) }
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, PathFdError, Ruleset,
-    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, PathFd, PathFdError,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
 };
 
 use super::super::ground::Failure;
@@ -29,6 +29,8 @@ pub(crate) struct Fence {
     /// Whether TCP may be used at all. No other protocol is seen here: they are the business of
     /// the system call filter.
     pub tcp: bool,
+    /// A port to which TCP may connect all the same.
+    pub port: Option<u16>,
     /// Whether /dev/shm is this payload's alone. Where it is not, what one trial leaves there is
     /// read by the next, so it is out of reach; semaphores of the system go with it.
     pub own_memory: bool,
@@ -78,6 +80,10 @@ impl Fence {
         }
         if self.writes_proc {
             ruleset = allow(ruleset, Path::new("/proc"), SEE | PROC_WRITE, Missing::PassOver)?;
+        }
+        if let Some(port) = self.port {
+            ruleset = (ruleset.add_rule(NetPort::new(port, AccessNet::ConnectTcp)))
+                .map_err(|error| landlock_failure(&error))?;
         }
         for (path, access) in ALWAYS {
             ruleset = allow(ruleset, Path::new(path), *access, Missing::PassOver)?;

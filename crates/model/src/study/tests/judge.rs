@@ -594,3 +594,15 @@ fn the_baseline_gets_a_third_score_soon_whoever_is_champion() {
     let seen = played(&mut driver, 12, |id| if id == first { 0.5 } else { 0.6 + f64::from(id.is_baseline()) * 0.4 });
     assert!(seen.iter().any(|(id, ..)| id.is_baseline()), "{seen:?}");
 }
+
+#[test]
+fn candidates_get_seeds_of_the_champion_while_that_may_help_and_no_commit_gets_one_twice() {
+    let mut driver = Driver::calibrated(spec(), [1.005, 0.995, 1.0]);
+    let had: Vec<u32> = driver.study.state().champion().unwrap().trials.iter().map(|trial| trial.seed.0).collect();
+    let seen = played(&mut driver, 12, |id| if id.is_baseline() { 1.0 } else { 1.005 });
+    let of_candidates: Vec<_> = seen.iter().filter(|(id, ..)| !id.is_baseline()).collect();
+    let (_, purpose, seed) = of_candidates[0];
+    assert!(*purpose == Purpose::Screen && had.contains(seed), "{had:?} {seen:?}");
+    let pairs: std::collections::BTreeSet<_> = seen.iter().map(|(id, _, seed)| (*id, *seed)).collect();
+    assert_eq!(pairs.len(), seen.len(), "{seen:?}");
+}

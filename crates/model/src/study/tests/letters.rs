@@ -94,7 +94,12 @@ fn what_somebody_outside_sends_is_no_fault_of_an_agent_of_that_name() {
     for n in 0..12 {
         let id = driver.study.state().next_experiment();
         driver.happen(What::Delivered { becomes: id, letter: n.to_string() });
-        driver.happen(What::Asked { experiment: id, agent: "command".into(), parent: parent.clone() });
+        driver.happen(What::Asked {
+            experiment: id,
+            agent: "command".into(),
+            parent: parent.clone(),
+            why: String::new(),
+        });
         let failure = AttemptFailure::NoChange;
         driver.happen(What::AttemptFailed { experiment: id, failure, output: None, used: None });
         assert_eq!(driver.verdict().0, Verdict::NoChange);

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod baseline;
+mod costs;
 mod doubt;
 mod guards;
 mod interruptions;
@@ -27,7 +28,7 @@ use crate::measure::{Measurement, Usage};
 use crate::metric::MetricError;
 use crate::proposal::{SurfaceBlob, content_id};
 use crate::spec::{
-    AgentKind, AgentSpec, Check, Evaluate, Guard, JudgeSpec, Limits, Metric, Network, Part, Patience, Pick,
+    AgentKind, AgentSpec, Check, Evaluate, Guard, JudgeSpec, Limits, Metric, Network, NotifySpec, Part, Patience, Pick,
     SandboxSpec, Surface, SurfaceFile, When,
 };
 use crate::units::{Goal, Millis, Score, Timestamp};
@@ -59,8 +60,10 @@ fn spec() -> Spec {
         judge: JudgeSpec::default(),
         agent: AgentSpec::one(AgentKind::Command("agent".into()), Millis::seconds(60), Network::Full),
         sandbox: SandboxSpec::default(),
+        gateway: Default::default(),
         slots: 1,
         limits: Limits::default(),
+        notify: NotifySpec::default(),
     }
 }
 
@@ -88,6 +91,7 @@ fn measured(metric: Option<f64>) -> Measurement {
         output: None,
         claim: None,
         scorer: None,
+        replayed: false,
     }
 }
 
@@ -165,10 +169,21 @@ impl Driver {
 
     fn start(&mut self, scope: Scope, slots: u32) {
         self.run += 1;
-        let (version, boot, containment, sandbox) = Default::default();
-        let facts =
-            RunFacts { run: self.run, scope, slots, version, pid: 1, boot, containment, sandbox, agent: String::new() };
-        self.happen(What::RunStarted(facts));
+        let (version, boot, containment, sandbox, agent) = Default::default();
+        let metered = Some(vec!["command".to_owned(), "tuner".to_owned()]);
+        let run = self.run;
+        self.happen(What::RunStarted(RunFacts {
+            run,
+            scope,
+            slots,
+            version,
+            pid: 1,
+            boot,
+            containment,
+            sandbox,
+            agent,
+            metered,
+        }));
     }
 
     fn happen(&mut self, what: What) {

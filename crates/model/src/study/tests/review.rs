@@ -85,7 +85,12 @@ fn a_person_may_try_a_suspect_again_and_an_agent_may_not() {
     driver.propose("bold");
     assert_eq!(driver.verdict().0, Verdict::Duplicate);
     let experiment = driver.ask();
-    driver.happen(What::Asked { experiment, agent: "person".into(), parent: CommitId("base".into()) });
+    driver.happen(What::Asked {
+        experiment,
+        agent: "person".into(),
+        parent: CommitId("base".into()),
+        why: String::new(),
+    });
     driver.proposed(experiment, "bold");
     assert_eq!(driver.trial(0.1), Purpose::Screen);
     assert_eq!(driver.verdict().0, Verdict::Suspect);

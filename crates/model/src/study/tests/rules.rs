@@ -267,3 +267,19 @@ fn contents_that_we_failed_to_measure_may_be_tried_again() {
     driver.propose("unlucky");
     assert_eq!(driver.trial(0.5), Purpose::Screen);
 }
+
+#[test]
+fn equal_numbers_out_of_recorded_answers_make_no_metric_deterministic() {
+    let mut driver = Driver::calibrated(spec(), [1.0; 3]);
+    assert_eq!(driver.study.state().noise(), crate::judge::Noise::Deterministic);
+    let mut facts = driver.study.state().segment.clone().unwrap();
+    facts.assurance = format!("separated{}", SegmentFacts::REPLAYED);
+    driver = Driver::new(spec());
+    driver.happen(What::SegmentOpened(facts.into()));
+    for _ in 0..3 {
+        driver.trial(1.0);
+    }
+    let state = driver.study.state();
+    assert_eq!((state.noise(), state.summary().unwrap().noise.sd), (crate::judge::Noise::Unknown, None));
+    assert_eq!(state.summary().unwrap().assurance, "separated, replayed");
+}

@@ -354,3 +354,49 @@ fn on_a_plateau_what_came_close_is_tried_once_more_while_a_slot_would_wait() {
     }
     assert!(again.len() <= 5 && again.iter().all(|id| trials.contains(id)), "each had another trial: {again:?}");
 }
+
+fn paid(row: AgentRow, dollars: f64) -> AgentRow {
+    AgentRow { dollars, priced_hours: row.hours, ..row }
+}
+
+#[test]
+fn who_gains_as_much_for_less_money_has_more_turns() {
+    let members = [command("dear"), command("cheap")];
+    let rows = [paid(row("dear", 40, 1.0, 2.0), 20.0), paid(row("cheap", 40, 1.0, 2.0), 0.2)];
+    let found = shares(&members, &rows, None);
+    assert!(found[1] > 0.65 && found[0] >= 0.1, "{found:?}");
+    let told = described(&members, &rows, None);
+    assert!(told.ends_with("dear gained 0.5 an hour and 0.05 a dollar, cheap 0.5 and 5 a dollar"), "{told}");
+}
+
+#[test]
+fn where_no_cost_is_known_time_alone_decides() {
+    let members = [command("a"), command("b")];
+    let rows = [row("a", 40, 3.0, 2.0), row("b", 40, 1.0, 2.0)];
+    let free = rows.clone().map(|row| paid(row, 0.0));
+    assert_eq!(shares(&members, &rows, None), shares(&members, &free, None));
+    let known_of_one = [paid(rows[0].clone(), 5.0), rows[1].clone()];
+    let found = shares(&members, &known_of_one, None);
+    let by_time = shares(&members, &rows, None);
+    assert!((found[0] - by_time[0]).abs() < 1e-12, "the other is taken to be as dear: {found:?} {by_time:?}");
+}
+
+#[test]
+fn nobody_falls_below_the_floor_however_dear() {
+    let members = [command("dear"), tuner()];
+    let rows = [paid(row("dear", 100, 0.0, 1.0), 1e6), paid(row("tuner", 100, 1.0, 1.0), 0.0)];
+    assert!(shares(&members, &rows, None)[0] >= 0.1);
+}
+
+#[test]
+fn a_team_says_why_it_was_somebodys_turn_and_one_alone_does_not() {
+    let why = |driver: &mut Driver| match driver.step() {
+        Step::Ask { why, .. } => why,
+        other => panic!("{other:?}"),
+    };
+    let mut driver = Driver::calibrated(team(vec![command("a"), command("b")]), [1.0; 3]);
+    let told = why(&mut driver);
+    assert!(told.starts_with("of the turns it is to have 50 % and had 0 % of late; a 50 %, b 50 %"), "{told}");
+    let mut alone = Driver::calibrated(spec(), [1.0; 3]);
+    assert_eq!(why(&mut alone), "");
+}

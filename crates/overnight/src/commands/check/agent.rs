@@ -75,7 +75,7 @@ fn program(sequence: &mut Sequence, site: &Site, member: &Member) {
                 let next = error.hint.unwrap_or_default();
                 sequence.add(Finding::new("agent", Level::Fail, error.message).next(next));
             } else if let AgentKind::Coding(coding) = kind
-                && let Some(what) = api::missed_keys(coding.preset)
+                && let Some(what) = api::missed_keys(coding.preset, &sequence.spec.gateway)
             {
                 let next = format!("set one, or see that it answers without: overnight check --agent {}", kind.name());
                 sequence.add(Finding::new("agent", Level::Warn, what).next(next));

@@ -3,7 +3,7 @@
 use overnight_engine::agent::api::has_key;
 use overnight_engine::agent::preset;
 use overnight_engine::load;
-use overnight_model::spec::{Api, KeySource, Preset, Provider};
+use overnight_model::spec::{Api, Gateway, KeySource, Preset, Provider};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Outcome};
@@ -20,9 +20,12 @@ pub(super) fn refuse_without_key(api: &Api) -> Outcome<()> {
         .hint(format!("export {name}=…, or name another source: `key_env` or `key_command` in [agent]")))
 }
 
-/// What is missed of a coding agent's keys, where not one of them is set. It is no refusal: a server of one's own may want
-/// none.
-pub(crate) fn missed_keys(preset: Preset) -> Option<String> {
+/// What is missed of a coding agent's keys, where not one of them is set and the triplet names no other place for any. It is
+/// no refusal: a server of one's own may want none.
+pub(crate) fn missed_keys(preset: Preset, gateway: &Gateway) -> Option<String> {
+    if gateway.providers.iter().any(|provider| provider.key.is_some() || provider.url.is_some()) {
+        return None;
+    }
     let is_key = |name: &&str| ["_KEY", "_TOKEN"].iter().any(|end| name.ends_with(end));
     let keys: Vec<&str> = preset::variables(preset).into_iter().filter(is_key).collect();
     let is_set = load::named_environment(&keys).iter().any(|(_, value)| !value.is_empty());

@@ -116,7 +116,7 @@ impl Row {
         let keys = if keys.is_empty() { "none is set".to_owned() } else { keys.join(", ") };
         vec![
             format!("{name} {version} at {}{chosen}", found.program.display()),
-            format!("{:10}gets {keys}", ""),
+            format!("{:10}the gateway gets {keys}", ""),
             format!("{:10}runs {}", "", printable(&self.command)),
         ]
     }
@@ -222,7 +222,8 @@ fn as_json(name: &str, before: &Contents, dry: &Dry, output: &str) -> (Value, Ex
     }
 }
 
-fn describe(failure: &AttemptFailure) -> String {
+/// Why an attempt came to nothing, in words.
+pub(crate) fn describe(failure: &AttemptFailure) -> String {
     match failure {
         AttemptFailure::NoChange => "it changed nothing".to_owned(),
         AttemptFailure::Error { what, .. } | AttemptFailure::Policy { what } | AttemptFailure::Exhausted { what } => {

@@ -131,8 +131,10 @@ mod tests {
                 Default::default(),
             ),
             sandbox: Default::default(),
+            gateway: Default::default(),
             slots: 1,
             limits: Default::default(),
+            notify: Default::default(),
         }
     }
 

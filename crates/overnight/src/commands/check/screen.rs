@@ -10,16 +10,19 @@ const INDENT: usize = 15;
 /// More of an output than this belongs to a pager.
 const OUTPUT_LINES: usize = 5;
 
-/// Where findings go: to people, unless data was asked for.
+/// Where findings go: to people, unless data was asked for. They are what a check is for, and beside the point of others.
 pub(super) struct Screen {
     pub(super) live: Live,
     pub(super) is_quiet: bool,
+    pub(super) is_aside: bool,
 }
 
 impl Screen {
     pub(super) fn line(&self, text: &str) {
-        if !self.is_quiet {
-            self.live.data(text);
+        match (self.is_quiet, self.is_aside) {
+            (true, _) => {}
+            (false, true) => self.live.say(text),
+            (false, false) => self.live.data(text),
         }
     }
 

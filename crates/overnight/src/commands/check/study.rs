@@ -15,7 +15,7 @@ use overnight_model::{Millis, Seed};
 
 use super::report::{Finding, Level, Report, TrialRow};
 use super::screen::Screen;
-use super::{agent, before, end, holdout, nulls, repeats, seeds, trials, words};
+use super::{agent, before, cost, end, holdout, notify, nulls, repeats, seeds, trials, words};
 use crate::args::{Check, Place};
 use crate::commands::interrupt::Interrupt;
 use crate::error::{CliError, Exit, Outcome};
@@ -50,7 +50,7 @@ pub(super) struct Sequence {
     pub(super) seed: seeds::SeedLook,
     pub(super) bench: Option<Bench>,
     pub(super) holdout: Option<Openings>,
-    interrupt: Interrupt,
+    pub(super) interrupt: Interrupt,
 }
 
 pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
@@ -58,41 +58,23 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
     // The keeper comes first: it is forked before there is any thread.
     let keeper = Keeper::fork().map_err(|error| CliError::from(Fault::from(error)))?;
     let interrupt = Interrupt::watch(keeper.ender())?;
-    let screen = Screen { live: Live::new(true), is_quiet: args.json };
+    let screen = Screen { live: Live::new(true), is_quiet: args.json, is_aside: false };
     screen.line(&format!(
         "overnight check · study {} · the working tree as it is · Ctrl-C keeps what was learned so far",
         site.study
     ));
     let subject = Subject::worktree(&site)?;
-    let spec = subject.spec.clone();
-    screen.line(&head(&spec, args));
-    let report = Report {
-        study: spec.study.clone(),
-        triplet: subject.triplet.clone(),
-        metric: spec.metric.name.clone(),
-        goal: spec.metric.goal.to_string(),
-        assurance: Some(spec.evaluate.assurance().name()),
-        ..Report::default()
-    };
+    screen.line(&head(&subject.spec, args));
     let state = Reader::find(&site.state())?.map(|reader| reader.state()).transpose()?.unwrap_or_default();
-    let is_models = spec.agent.has_model() || state.is_model_written();
+    let is_models = subject.spec.agent.has_model() || state.is_model_written();
     // Nothing is compared with a segment that was never measured: `run` goes on from the tree as it is there.
     let begun = if state.begun() { state.segment } else { None };
-    let found = subject.find(&keeper, args.sandbox);
     let mut sequence = Sequence {
-        report,
-        screen,
-        surface: subject.surface.clone(),
-        spec,
-        found,
         trials: args.trials,
-        sandbox: args.sandbox,
         begun,
         is_models,
-        seed: seeds::SeedLook::default(),
-        bench: None,
         holdout: openings(&site),
-        interrupt,
+        ..Sequence::new(&subject, &keeper, screen, args.sandbox, interrupt)
     };
     let halt = sequence.run(&site, subject, keeper).err();
     let Sequence { mut report, screen, bench, begun, .. } = sequence;
@@ -125,12 +107,47 @@ pub(super) fn check(place: &Place, args: &Check) -> Outcome<Exit> {
 }
 
 impl Sequence {
-    fn run(&mut self, site: &overnight_engine::load::Site, subject: Subject, keeper: Keeper) -> Step {
+    /// The check of a study that has not begun.
+    pub(super) fn new(
+        subject: &Subject,
+        keeper: &Keeper,
+        screen: Screen,
+        sandbox: Option<Tier>,
+        interrupt: Interrupt,
+    ) -> Sequence {
+        let spec = subject.spec.clone();
+        let report = Report {
+            study: spec.study.clone(),
+            triplet: subject.triplet.clone(),
+            metric: spec.metric.name.clone(),
+            goal: spec.metric.goal.to_string(),
+            assurance: Some(spec.evaluate.assurance().name()),
+            ..Report::default()
+        };
+        Sequence {
+            report,
+            screen,
+            surface: subject.surface.clone(),
+            is_models: spec.agent.has_model(),
+            spec,
+            found: subject.find(keeper, sandbox),
+            trials: None,
+            sandbox,
+            begun: None,
+            seed: seeds::SeedLook::default(),
+            bench: None,
+            holdout: None,
+            interrupt,
+        }
+    }
+
+    pub(super) fn run(&mut self, site: &overnight_engine::load::Site, subject: Subject, keeper: Keeper) -> Step {
         before::tree(self, site, &subject);
         before::machine(self)?;
         before::surface(self, &subject);
         agent::programs(self, site);
         agent::context(self, site, subject.user.workdir());
+        notify::told(self, site, &keeper);
         self.go_on()?;
         self.screen.live.now("laying out the sandbox");
         let say = |text: &str| self.screen.live.now(&ui::printable(text));
@@ -150,6 +167,7 @@ impl Sequence {
         nulls::check(self, &measured)?;
         holdout::check(self)?;
         end::night(self, &measured);
+        cost::cost(self, site);
         end::trust(self, &measured);
         Ok(())
     }

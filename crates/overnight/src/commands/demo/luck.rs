@@ -113,7 +113,12 @@ mod tests {
 
         fn asked(&mut self, experiment: u64) {
             let parent = CommitId("0".repeat(40));
-            self.saw(What::Asked { experiment: ExperimentId(experiment), agent: "tuner".to_owned(), parent });
+            self.saw(What::Asked {
+                experiment: ExperimentId(experiment),
+                agent: "tuner".to_owned(),
+                parent,
+                why: String::new(),
+            });
         }
 
         fn ran(&mut self, experiment: u64, purpose: Purpose, score: f64) {

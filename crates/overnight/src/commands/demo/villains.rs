@@ -178,6 +178,7 @@ mod tests {
             gain_high: None,
             trials: 1,
             seconds: None,
+            cost_usd: None,
             started_at: Timestamp(0),
         }
     }

@@ -46,7 +46,8 @@ pub(super) fn line(proposal: &Proposal) -> Option<String> {
     })
 }
 
-fn here() -> Vec<&'static str> {
+/// The coding agents on the PATH.
+pub(super) fn here() -> Vec<&'static str> {
     let environment = allowed_environment();
     let here = Preset::ALL.into_iter().filter(|preset| preset::find(*preset, &environment).is_some());
     here.map(Preset::name).collect()

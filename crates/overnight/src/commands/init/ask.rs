@@ -1,12 +1,16 @@
 //! The few questions, each with the guess as the answer to Enter.
 
 use std::io::BufRead;
+use std::time::Duration;
 
 use overnight_model::Goal;
 
 use super::metric;
 use super::proposal::{GIVEN, Key, Proposal, goal_name};
 use crate::ui;
+
+/// Soon enough for whoever pressed Ctrl-C.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// There will be no more answers.
 pub(super) struct Gone;
@@ -50,6 +54,24 @@ pub(super) fn agrees(question: &str) -> Result<bool, Gone> {
     }
 }
 
+/// Whether a person wants something that Enter alone does not say yes to; over with no answer where they stop it.
+pub(super) fn wants(question: &str, is_over: &dyn Fn() -> bool) -> Result<bool, Gone> {
+    loop {
+        ui::ask(&format!("{question} [y/N] "));
+        // Signals are listened for in a thread of their own: reading would wait on.
+        while !is_over() && !ui::has_answer(LOOK) {}
+        if is_over() {
+            ui::say("");
+            return Err(Gone);
+        }
+        match read_answer()?.to_lowercase().as_str() {
+            "y" | "yes" => return Ok(true),
+            "" | "n" | "no" => return Ok(false),
+            _ => {}
+        }
+    }
+}
+
 fn required(proposal: &mut Proposal, key: Key, question: &str, guess: &str) -> Result<String, Gone> {
     if let Some(reason) = proposal.reason(key).filter(|_| !guess.is_empty()) {
         ui::say(&format!("  {}: {}", key.name(), ui::one_line(reason)));
@@ -72,6 +94,10 @@ fn required(proposal: &mut Proposal, key: Key, question: &str, guess: &str) -> R
 
 fn answer(question: &str) -> Result<String, Gone> {
     ui::ask(question);
+    read_answer()
+}
+
+fn read_answer() -> Result<String, Gone> {
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
         Ok(1..) => Ok(line.trim().to_owned()),

@@ -103,6 +103,22 @@ impl Look {
         Err(CliError::new(Exit::Refused, message).hint("put a folder in the place of the link"))
     }
 
+    /// A path in the folder of the triplet, from the top of the repository.
+    pub(super) fn top_path(&self, path: &str) -> String {
+        if self.folder.is_empty() { path.to_owned() } else { format!("{}/{path}", self.folder) }
+    }
+
+    /// Where a path from the top of the repository lies.
+    pub(super) fn at_top(&self, path: &str) -> PathBuf {
+        self.top.join(path)
+    }
+
+    /// A path as a person in the folder of the triplet writes it.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        let here = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
+        path.strip_prefix(here).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
     /// Whether something lies in the checkout that git does not bring along.
     pub(super) fn is_untracked(&self, path: &str) -> bool {
         let there = fs::metadata(self.dir.join(path)).is_ok();

@@ -5,6 +5,7 @@ mod agents;
 mod ask;
 mod check;
 mod choose;
+mod draft;
 mod inputs;
 mod kinds;
 mod look;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use overnight_engine::load::Site;
 use overnight_engine::source;
 use overnight_model::Goal;
+use overnight_model::spec::Tier;
 
 use crate::args::Place;
 use crate::error::{Exit, Outcome};
@@ -35,6 +37,21 @@ const PROGRAM: &str = "program.md";
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Init {
+    /// What is to become better, in your words, for the agent of --with
+    #[arg(value_name = "GOAL")]
+    wish: Option<String>,
+    /// Let this agent draft triplet, benchmark and guards for GOAL: a coding agent by name, or `command:PROGRAM`
+    ///
+    /// It works in a private copy and may only add files. The draft is run on the tree as it is and on answers that are
+    /// none before you are asked; nothing is in the checkout until you say yes.
+    #[arg(long, value_name = "NAME")]
+    with: Option<String>,
+    /// The model of the agent that drafts
+    #[arg(long, value_name = "NAME", requires = "with")]
+    model: Option<String>,
+    /// Draft and examine in this sandbox, weaker than `standard`: landlock or none
+    #[arg(long, value_name = "TIER", requires = "with", value_parser = crate::args::tier)]
+    sandbox: Option<Tier>,
     /// Guess instead of asking, write the files, and say what was guessed and why
     #[arg(short, long)]
     yes: bool,
@@ -90,6 +107,7 @@ impl Init {
 }
 
 pub(crate) fn init(place: &Place, args: &Init) -> Outcome<Exit> {
+    draft::refuse_half(args)?;
     let place = place::find(&place.dir, place.study.as_deref())?;
     let site = &place.site;
     if site.triplet.exists() {
@@ -104,6 +122,13 @@ pub(crate) fn init(place: &Place, args: &Init) -> Outcome<Exit> {
     let look = Look::new(&site.dir)?;
     let mut found = kinds::recognise(&look);
     let chosen = choose(&look, &mut found, args)?;
+    if args.with.is_some() {
+        let exit = draft::draft(&place, &look, &chosen, args)?;
+        return match &args.agent_doc {
+            Some(file) if exit == Exit::Done => agent_doc::give(&place, file, &look),
+            _ => Ok(exit),
+        };
+    }
     let asks = !args.yes && ui::can_ask();
     tell(&chosen, &found, asks);
     let proposal = match asks {

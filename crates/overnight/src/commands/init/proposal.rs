@@ -218,7 +218,7 @@ pub(super) fn goal_name(goal: Goal) -> &'static str {
     }
 }
 
-fn list(items: &[String]) -> String {
+pub(super) fn list(items: &[String]) -> String {
     format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
 }
 

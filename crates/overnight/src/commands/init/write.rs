@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -11,6 +12,11 @@ use crate::error::{CliError, Exit, Outcome};
 
 /// Writes a new file; false where there is one already, a link that leads nowhere among them.
 pub(super) fn new_file(path: &Path, text: &str) -> Outcome<bool> {
+    new_file_of(path, text.as_bytes(), false)
+}
+
+/// The same for any bytes, and for what is to be run.
+pub(super) fn new_file_of(path: &Path, bytes: &[u8], runs: bool) -> Outcome<bool> {
     let failed =
         |error: io::Error| CliError::new(Exit::Fault, format!("could not write {}", path.display())).cause(&error);
     if fs::symlink_metadata(path).is_ok() {
@@ -20,7 +26,7 @@ pub(super) fn new_file(path: &Path, text: &str) -> Outcome<bool> {
     fs::create_dir_all(folder).map_err(failed)?;
     let name = path.file_name().expect("it has a name").to_string_lossy();
     let draft = folder.join(format!(".{name}.{}", std::process::id()));
-    let done = write(&draft, text).and_then(|()| take_place(&draft, path));
+    let done = write_of(&draft, bytes, runs).and_then(|()| take_place(&draft, path));
     if !matches!(done, Ok(true)) {
         let _ = fs::remove_file(&draft);
     }
@@ -28,8 +34,13 @@ pub(super) fn new_file(path: &Path, text: &str) -> Outcome<bool> {
 }
 
 pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::create_new(path)?;
-    file.write_all(text.as_bytes())?;
+    write_of(path, text.as_bytes(), false)
+}
+
+fn write_of(path: &Path, bytes: &[u8], runs: bool) -> io::Result<()> {
+    let mode = if runs { 0o777 } else { 0o666 };
+    let mut file = File::options().write(true).create_new(true).mode(mode).open(path)?;
+    file.write_all(bytes)?;
     file.sync_all()
 }
 

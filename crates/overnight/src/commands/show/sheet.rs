@@ -14,20 +14,22 @@ const PAGE_LINE_LIMIT: usize = 2000;
 /// A name, and what it stands for.
 pub(super) type Fact<'a> = (&'a str, String);
 
-pub(super) struct Sheet<'a> {
+pub(crate) struct Sheet {
     pub(super) title: String,
-    pub(super) facts: Vec<Fact<'a>>,
+    pub(crate) facts: Vec<(String, String)>,
     /// Trials and guards, each on a line.
     pub(super) trials: Vec<String>,
-    pub(super) diff: String,
+    pub(crate) diff: String,
     /// What gave it, how long it was in all, and what was kept of it.
     pub(super) output: Option<(String, u64, String)>,
+    /// What models were asked for it, on a page alone.
+    pub(super) trace: Vec<String>,
     pub(super) trust: Option<String>,
 }
 
-impl Sheet<'_> {
+impl Sheet {
     pub(super) fn lines(&self) -> Vec<String> {
-        let Sheet { title, facts, trials, diff, output, trust } = self;
+        let Sheet { title, facts, trials, diff, output, trace: _, trust } = self;
         let mut lines = vec![title.clone()];
         lines.extend(lines_of(facts));
         lines.extend(trials.iter().cloned());
@@ -48,7 +50,7 @@ impl Sheet<'_> {
     }
 
     pub(super) fn html(&self, study: &str) -> String {
-        let Sheet { title, facts, trials, diff, output, trust } = self;
+        let Sheet { title, facts, trials, diff, output, trace, trust } = self;
         let facts = facts.iter().map(|(name, said)| (name.to_string(), Line::from(said.as_str())));
         let mut sections = vec![Section::new("", vec![Block::Facts(facts.collect())])];
         if !trials.is_empty() {
@@ -64,14 +66,23 @@ impl Sheet<'_> {
             let note = Line::default().with(format!("{end}{bytes} bytes"), Tone::Faint);
             sections.push(Section::new(&format!("The output of {title}"), vec![Block::Note(note), Block::Code(kept)]));
         }
+        if !trace.is_empty() {
+            let left_out = trace.len().saturating_sub(PAGE_LINES);
+            let mut blocks = vec![Block::Code(trace[..trace.len() - left_out].join("\n"))];
+            if left_out > 0 {
+                let note = format!("{left_out} more lines: overnight show N --trace");
+                blocks.push(Block::Note(Line::default().with(note, Tone::Faint)));
+            }
+            sections.push(Section::new("What models were asked", blocks));
+        }
         let about =
             Line::from(format!("study {study}{}", trust.as_ref().map_or(String::new(), |it| format!(" · {it}"))));
         report::html(&Document { title: format!("overnight · {title}"), about, sections }, None)
     }
 }
 
-pub(super) fn lines_of(facts: &[Fact<'_>]) -> Vec<String> {
-    facts.iter().map(|(name, said)| format!("  {name:<11} {}", printable(said))).collect()
+pub(super) fn lines_of<N: AsRef<str>>(facts: &[(N, String)]) -> Vec<String> {
+    facts.iter().map(|(name, said)| format!("  {:<11} {}", name.as_ref(), printable(said))).collect()
 }
 
 /// The last lines of a text, each to a limit.

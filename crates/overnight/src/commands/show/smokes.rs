@@ -2,37 +2,21 @@
 
 use overnight_engine::ledger::StoredEvent;
 use overnight_model::event::What;
-use overnight_model::measure::{Output, Usage};
-use overnight_model::{Ending, ExperimentId};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::guards::ON_CHAMPION;
+use super::ran::Ran;
 use crate::ui::printable;
 
 /// One quick look that ended.
-pub(super) struct Run<'a> {
-    command: &'a str,
-    /// The champion, where it was tried on that.
-    on: Option<ExperimentId>,
-    ending: &'a Ending,
-    usage: Usage,
-    pub(super) output: Option<&'a Output>,
-}
+pub(super) struct Run<'a>(pub(super) Ran<'a>);
 
 impl Run<'_> {
     pub(super) fn name(&self) -> String {
-        let on = if self.on.is_some() { ON_CHAMPION } else { "" };
-        format!("smoke `{}`{on}", printable(self.command))
+        format!("smoke `{}`{}", printable(self.0.command), self.0.on())
     }
 
     pub(super) fn json(&self) -> Value {
-        json!({
-            "smoke": self.command,
-            "on": self.on.map(|champion| champion.0),
-            "passed": self.ending.succeeded(),
-            "ending": self.ending.to_string(),
-            "wall_s": self.usage.wall.as_secs(),
-        })
+        self.0.json("smoke")
     }
 }
 
@@ -44,7 +28,7 @@ pub(super) fn runs(events: &[StoredEvent]) -> Vec<Run<'_>> {
             What::SmokeStarted { on, command, .. } => started = (*on, command.as_str()),
             What::SmokeFinished { ending, usage, output, .. } => {
                 let (on, command) = started;
-                ended.push(Run { command, on, ending, usage: *usage, output: output.as_ref() });
+                ended.push(Run(Ran { command, on, ending, usage: *usage, output: output.as_ref() }));
             }
             _ => {}
         }
@@ -53,9 +37,5 @@ pub(super) fn runs(events: &[StoredEvent]) -> Vec<Run<'_>> {
 }
 
 pub(super) fn lines(events: &[StoredEvent]) -> Vec<String> {
-    let line = |run: Run<'_>| {
-        let result = if run.ending.succeeded() { "passed".to_owned() } else { run.ending.to_string() };
-        format!("  {}: {result} · {:.3} s wall", run.name(), run.usage.wall.as_secs())
-    };
-    runs(events).into_iter().map(line).collect()
+    runs(events).into_iter().map(|run| run.0.line(&run.name(), "passed")).collect()
 }

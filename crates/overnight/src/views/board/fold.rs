@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use overnight_model::call::CallEnd;
 use overnight_model::event::{Event, Judged, Loss, Proposed, Purpose, SegmentFacts, What};
 use overnight_model::{BlobId, CommitId, ContentId, ExperimentId, Goal, Millis, Score, TrialId, Verdict};
 
@@ -45,6 +46,12 @@ pub(super) struct Seen {
     pub(super) output: Option<BlobId>,
     was_asked: bool,
     is_reviewed: bool,
+    /// It came by letter: whoever sent it asked for it.
+    is_delivered: bool,
+    /// It was let go although it may well be better.
+    is_near_miss: bool,
+    /// The first of the same contents, where nobody was asked for this one.
+    again: Option<ExperimentId>,
 }
 
 impl Fold {
@@ -52,6 +59,10 @@ impl Fold {
         if let Some(night) = self.nights.last_mut().filter(|night| night.stopped.is_none()) {
             // What comes between runs is not to make the last one longer.
             let is_between = matches!(
+                event.what,
+                // Found out about when the next run begins.
+                What::Called(ref called) if called.outcome.end == CallEnd::Lost
+            ) || matches!(
                 event.what,
                 What::Said(_)
                     | What::TakenBack { .. }
@@ -118,10 +129,8 @@ impl Fold {
             What::GuardFinished { experiment, output: Some(output), .. } => {
                 self.seen.entry(*experiment).or_default().output = Some(output.blob.clone());
             }
-            What::Judged(Judged { verdict, .. }) => self.spend(|spending| {
-                spending.experiments += u64::from(verdict.is_counted());
-                spending.kept += u64::from(*verdict == Verdict::Kept);
-            }),
+            What::Delivered { becomes, .. } => self.seen.entry(*becomes).or_default().is_delivered = true,
+            What::Judged(judged) => self.judge(judged),
             What::Retracted(_) => self.health.retracted += 1,
             What::BranchAdvanced { experiment, to, retracted, .. } => {
                 self.heads.insert(to.clone(), *experiment);
@@ -136,18 +145,23 @@ impl Fold {
         }
     }
 
+    /// How the champion moved so far.
+    pub(super) fn moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    /// Experiments to this one had begun, for whoever did not see them begin.
+    pub(super) fn reach(&mut self, id: ExperimentId) {
+        self.last = self.last.max(id.0);
+    }
+
     /// The last run of the loop, else the last of any kind.
     pub(super) fn last_night(&self) -> Option<&Night> {
         self.nights.iter().rfind(|night| night.is_loop).or(self.nights.last())
     }
 
     pub(super) fn total(&self) -> Spending {
-        let none = Spending { cost_usd: Some(0.0), ..Spending::default() };
-        let sum = self.nights.iter().fold(none, |sum, night| sum.and(&spending_of(night)));
-        match self.nights.is_empty() {
-            true => Spending::default(),
-            false => sum,
-        }
+        self.nights.iter().fold(Spending::default(), |sum, night| sum.and(&spending_of(night)))
     }
 
     pub(super) fn seen(&self, id: ExperimentId) -> Option<&Seen> {
@@ -170,10 +184,31 @@ impl Fold {
         let seen = self.seen.entry(*experiment).or_default();
         seen.output = output.as_ref().map(|output| output.blob.clone());
         // Nobody was asked for it and it is an old one: the engine itself tries it again.
-        let is_again = !seen.was_asked && self.contents.contains_key(content);
-        self.health.tried_again += u64::from(is_again && proposed.agent != "person");
+        if !seen.was_asked && proposed.agent != "person" {
+            seen.again = self.contents.get(content).copied();
+        }
         self.contents.entry(content.clone()).or_insert(*experiment);
         self.spend(|spending| spending.agents.0 += took.0);
+    }
+
+    fn judge(&mut self, judged: &Judged) {
+        let Judged { experiment, verdict, opinion, .. } = judged;
+        let seen = self.seen.entry(*experiment).or_default();
+        let is_close = opinion.is_some_and(|opinion| opinion.is_close() && opinion.is_undecided());
+        seen.is_near_miss = *verdict == Verdict::Discarded && is_close;
+        // One that is a duplicate was not run.
+        let again = seen.again.filter(|_| !seen.is_delivered && *verdict != Verdict::Duplicate);
+        // After drift those that were let go lately come back, near-misses among them: those are not told apart from what
+        // gets more trials on a plateau, and are taken for that.
+        match again.map(|first| self.seen(first).is_some_and(|first| first.is_near_miss)) {
+            None => {}
+            Some(true) => self.health.second_looks += 1,
+            Some(false) => self.health.tried_again += 1,
+        }
+        self.spend(|spending| {
+            spending.experiments += u64::from(verdict.is_counted());
+            spending.kept += u64::from(*verdict == Verdict::Kept);
+        });
     }
 
     fn night(&mut self, change: impl FnOnce(&mut Night)) {

@@ -65,11 +65,8 @@ impl Gather {
         }
         self.recent.push_back(row.clone());
         let Some(verdict) = row.verdict else { return };
-        if let Verdict::Baseline | Verdict::Kept | Verdict::Retracted = verdict
-            && let Some(metric) = row.metric
-        {
-            let half = row.gain_low.zip(row.gain_high).map(|(low, high)| (high - low) / 2.0);
-            self.levels.insert(row.experiment, Level { segment: row.segment, metric, half });
+        if let Some(level) = Level::of(&row) {
+            self.levels.insert(row.experiment, level);
         }
         if Causes::takes(verdict) {
             self.failed.push((row, verdict));

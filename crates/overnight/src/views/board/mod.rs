@@ -4,8 +4,10 @@
 //! time it is are arguments. Foreign text stays as it is; whoever draws it makes it safe.
 
 mod causes;
+mod doing;
 mod fold;
 mod gather;
+mod glance;
 mod headline;
 mod nights;
 mod plot;
@@ -19,8 +21,10 @@ use overnight_model::study::{Row, Summary};
 use overnight_model::{ExperimentId, Timestamp};
 
 pub(crate) use self::causes::Cause;
+pub(crate) use self::doing::{Job, Task, Turn};
 pub(crate) use self::fold::Fold;
 pub(crate) use self::gather::Gather;
+pub(crate) use self::glance::{Glance, Terms};
 pub(crate) use self::headline::{Gained, Headline, Surety};
 pub(crate) use self::nights::{Night, Spending};
 pub(crate) use self::plot::{Plot, Point, Step};
@@ -85,6 +89,8 @@ pub(crate) struct Health {
     pub(crate) retracted: u64,
     /// Experiments that were run again because the machine had become another one.
     pub(crate) tried_again: u64,
+    /// Near-misses that got more trials while nothing better was found.
+    pub(crate) second_looks: u64,
     /// Trials that ended with the engine or with a sleep of the machine, and count for nothing.
     pub(crate) lost: u64,
     /// Trials that were lost through our own fault.

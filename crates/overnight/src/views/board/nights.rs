@@ -32,8 +32,6 @@ pub(crate) struct Spending {
     pub(crate) attempts: u64,
     /// From the first to the last that was heard.
     pub(crate) wall: Millis,
-    /// What models cost; `None` is unknown, and never nothing.
-    pub(crate) cost_usd: Option<f64>,
 }
 
 impl Night {
@@ -62,7 +60,7 @@ impl Spending {
     }
 
     pub(super) fn and(mut self, other: &Spending) -> Spending {
-        let Spending { trials, machine, agents, experiments, kept, attempts, wall, cost_usd } = other;
+        let Spending { trials, machine, agents, experiments, kept, attempts, wall } = other;
         let Spent { calibrate, screen, confirm, remeasure, sentinel } = trials;
         self.trials.calibrate += calibrate;
         self.trials.screen += screen;
@@ -75,8 +73,6 @@ impl Spending {
         self.kept += kept;
         self.attempts += attempts;
         self.wall.0 += wall.0;
-        // One unknown part makes the whole unknown.
-        self.cost_usd = self.cost_usd.zip(*cost_usd).map(|(a, b)| a + b);
         self
     }
 }

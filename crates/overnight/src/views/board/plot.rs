@@ -60,21 +60,47 @@ impl Plot {
     }
 
     pub(super) fn add(&mut self, row: &Row, segment: u32) {
-        let Some(verdict) = row.verdict else { return };
-        if row.segment != segment {
+        if let Some(verdict) = row.verdict {
+            self.mark(row.experiment, row.segment, (verdict, row.metric), segment, true);
+        }
+    }
+
+    /// An experiment, which may have been there before with another verdict or level.
+    pub(super) fn mark(
+        &mut self,
+        ExperimentId(experiment): ExperimentId,
+        of: u32,
+        (verdict, value): (Verdict, Option<f64>),
+        segment: u32,
+        is_drawn: bool,
+    ) {
+        if of != segment {
             self.earlier += u64::from(verdict.is_counted());
             return;
         }
-        self.last = self.last.max(row.experiment.0);
+        self.last = self.last.max(experiment);
         // A turn that gave nothing to try is no experiment, and the baseline is the line itself.
-        if verdict.is_counted() {
-            self.points.push(Point { experiment: row.experiment.0, value: row.metric, verdict });
+        if !verdict.is_counted() || !is_drawn {
+            return;
         }
+        let point = Point { experiment, value, verdict };
+        match self.points.binary_search_by_key(&experiment, |known| known.experiment) {
+            Ok(at) => self.points[at] = point,
+            Err(at) => self.points.insert(at, point),
+        }
+    }
+
+    /// What is known of the study as a whole by now.
+    pub(super) fn follow(&mut self, summary: Option<&Summary>) {
+        let Plot { metric, goal, baseline, sd, first, .. } = Plot::new(summary);
+        (self.metric, self.goal, self.baseline, self.sd, self.first) = (metric, goal, baseline, sd, first);
+        self.last = self.last.max(first);
     }
 
     /// The step line, once every level is known.
     pub(super) fn finish(&mut self, moves: &[Move], levels: &HashMap<ExperimentId, Level>, summary: Option<&Summary>) {
         let Some(summary) = summary else { return };
+        self.steps.clear();
         for &Move { at, champion, .. } in moves {
             let Some(known) = levels.get(&champion).filter(|known| known.segment == summary.segment) else { continue };
             self.steps.push(Step { from: at, champion, level: known.metric, half: known.half });
@@ -93,4 +119,14 @@ pub(super) struct Level {
     pub(super) segment: u32,
     pub(super) metric: f64,
     pub(super) half: Option<f64>,
+}
+
+impl Level {
+    /// What a row tells of one that stands, or stood.
+    pub(super) fn of(row: &Row) -> Option<Level> {
+        let stands = matches!(row.verdict?, Verdict::Baseline | Verdict::Kept | Verdict::Retracted);
+        let metric = row.metric.filter(|_| stands)?;
+        let half = row.gain_low.zip(row.gain_high).map(|(low, high)| (high - low) / 2.0);
+        Some(Level { segment: row.segment, metric, half })
+    }
 }

@@ -1,7 +1,8 @@
+use overnight_engine::ledger::Mark;
 use overnight_model::event::{
     Judged, Proposed, Purpose, Retracted, Reviewed, RunFacts, Scope, SegmentFacts, StopReason,
 };
-use overnight_model::judge::Estimate;
+use overnight_model::judge::{Estimate, Opinion};
 use overnight_model::measure::Usage;
 use overnight_model::spec::{Evaluate, Metric, Pick, Surface};
 use overnight_model::study::{Level, NoiseRow, Summary};
@@ -41,6 +42,7 @@ pub(crate) fn row(id: u64, verdict: Option<Verdict>, metric: Option<f64>) -> Row
         gain_high: None,
         trials: 1,
         seconds: Some(1.0),
+        cost_usd: None,
         started_at: Timestamp(0),
     }
 }
@@ -84,19 +86,21 @@ pub(crate) fn summary() -> Summary {
         spent: Default::default(),
         trial_time: Some(Millis(1000)),
         judge: 1,
+        costs: Default::default(),
     }
 }
 
 /// A ledger in the making.
 #[derive(Default)]
-struct Night {
+pub(crate) struct Night {
     fold: Fold,
-    at: i64,
+    pub(crate) events: Vec<Event>,
+    pub(crate) at: i64,
     trials: u64,
 }
 
 impl Night {
-    fn begun() -> Night {
+    pub(crate) fn begun() -> Night {
         let mut night = Night::default();
         let metric = Metric {
             name: "loss".to_owned(),
@@ -137,18 +141,26 @@ impl Night {
             containment: String::new(),
             sandbox: String::new(),
             agent: String::new(),
+            metered: None,
         }));
     }
 
-    fn note(&mut self, what: What) {
+    pub(crate) fn note(&mut self, what: What) {
         self.at += 500;
-        self.fold.apply(&Event { at: Timestamp(self.at), what });
+        let event = Event { at: Timestamp(self.at), what };
+        self.fold.apply(&event);
+        self.events.push(event);
     }
 
-    fn propose(&mut self, id: u64, content: &str, asked: bool) {
+    pub(crate) fn propose(&mut self, id: u64, content: &str, asked: bool) {
         let (experiment, parent) = (ExperimentId(id), CommitId("base".to_owned()));
         if asked {
-            self.note(What::Asked { experiment, agent: "tuner".to_owned(), parent: parent.clone() });
+            self.note(What::Asked {
+                experiment,
+                agent: "tuner".to_owned(),
+                parent: parent.clone(),
+                why: String::new(),
+            });
         }
         self.note(What::Proposed(Proposed {
             experiment,
@@ -169,7 +181,7 @@ impl Night {
         }));
     }
 
-    fn trial(&mut self, id: u64, purpose: Purpose, metric: f64) {
+    pub(crate) fn trial(&mut self, id: u64, purpose: Purpose, metric: f64) {
         self.trials += 1;
         let (trial, experiment) = (TrialId(self.trials), ExperimentId(id));
         let (seed, slot) = (Seed(1), Slot(0));
@@ -183,22 +195,27 @@ impl Night {
             output: None,
             claim: None,
             scorer: None,
+            replayed: false,
         };
         self.note(What::TrialFinished { trial, experiment, measurement });
     }
 
-    fn judge(&mut self, id: u64, verdict: Verdict) {
+    pub(crate) fn judge(&mut self, id: u64, verdict: Verdict) {
+        self.judge_as(id, verdict, None);
+    }
+
+    fn judge_as(&mut self, id: u64, verdict: Verdict, opinion: Option<Opinion>) {
         self.note(What::Judged(Judged {
             experiment: ExperimentId(id),
             verdict,
             reason: Reason::NewSegment,
             metric: None,
             estimate: None,
-            opinion: None,
+            opinion,
         }));
     }
 
-    fn advance(&mut self, id: u64, to: &str, retracted: Option<u64>) {
+    pub(crate) fn advance(&mut self, id: u64, to: &str, retracted: Option<u64>) {
         let (experiment, to) = (ExperimentId(id), CommitId(to.to_owned()));
         self.note(What::BranchAdvanced { experiment, from: None, to, retracted: retracted.map(ExperimentId) });
     }
@@ -236,7 +253,6 @@ fn trials_are_counted_for_their_night_and_for_all_nights_together() {
     assert_eq!((board.runs, board.total.machine, board.total.agents), (2, Millis(1500), Millis(80)));
     assert_eq!(last.stopped, None, "it goes on, or was killed");
     assert!(board.total.wall.0 < 1_000_000, "the time between two nights is nobody's: {}", board.total.wall);
-    assert_eq!(board.total.cost_usd, None, "what nobody counted is unknown, and never nothing");
 }
 
 #[test]
@@ -254,6 +270,7 @@ fn a_try_after_the_night_does_not_hide_the_night() {
         containment: String::new(),
         sandbox: String::new(),
         agent: String::new(),
+        metered: None,
     }));
     let board = gathered(night.fold, Vec::new());
     assert_eq!(board.night.unwrap().stopped, Some(StopReason::NightWall));
@@ -337,6 +354,75 @@ fn one_lucky_run_is_named_as_such_and_noise_alone_is_not() {
 }
 
 #[test]
+fn what_is_followed_event_by_event_is_what_is_gathered_at_once() {
+    let mut night = Night::begun();
+    night.propose(1, "a", true);
+    night.judge(1, Verdict::Kept);
+    night.advance(1, "commit1", None);
+    night.propose(2, "b", true);
+    night.judge(2, Verdict::Suspect);
+    night.propose(3, "c", true);
+    let reviewed = Reviewed { experiment: ExperimentId(2), verdict: Verdict::Kept, why: String::new() };
+    night.note(What::Reviewed(reviewed));
+    night.advance(2, "commit2", None);
+    night.propose(4, "d", true);
+    night.advance(1, "back", Some(2));
+    let rows = vec![
+        row(0, Some(Verdict::Baseline), Some(4.0)),
+        Row { gain_low: Some(0.5), gain_high: Some(1.5), ..row(1, Some(Verdict::Kept), Some(3.0)) },
+        row(2, Some(Verdict::Retracted), Some(3.1)),
+        row(3, Some(Verdict::Crashed), None),
+        row(4, Some(Verdict::NoChange), None),
+    ];
+    let mut glance = Glance::new(setting(), Terms::default(), Some(summary()), 4);
+    // Half of it was there before, the rest is seen as it happens; rows come again and again.
+    let half = night.events.len() / 2;
+    for event in &night.events[..half] {
+        glance.moved(event.what.experiment().unwrap_or(ExperimentId(0)), event);
+        glance.goes_on(event);
+    }
+    for event in &night.events[half..] {
+        glance.event(event);
+        rows.iter().for_each(|row| glance.row(row));
+        glance.update(Some(summary()), true, Timestamp(1_000_000));
+    }
+    let board = gathered(night.fold, rows);
+    assert_eq!(glance.plot, board.plot);
+    assert_eq!(glance.headline, board.headline);
+    assert_eq!(glance.experiments, 3, "one that is told of again is no other experiment");
+}
+
+#[test]
+fn on_a_large_ledger_every_keep_is_drawn_and_of_the_rest_a_part() {
+    let mut glance = Glance::new(setting(), Terms::default(), Some(summary()), 100_000);
+    for id in 1..=100_000u64 {
+        let verdict = if id % 1000 == 7 { Verdict::Kept } else { Verdict::Discarded };
+        let (experiment, metric) = (ExperimentId(id), Some(id as f64));
+        glance.mark(&Mark { experiment, segment: 0, verdict: Some(verdict), metric, started_at: Timestamp(0) });
+    }
+    let kept = glance.plot.points.iter().filter(|point| point.verdict == Verdict::Kept).count();
+    assert_eq!((kept, glance.one_in, glance.plot.last), (100, 25, 100_000));
+    assert!(glance.plot.points.len() <= 4100);
+}
+
+#[test]
+fn experiments_are_counted_by_the_hour_of_late() {
+    let mut glance = Glance::new(setting(), Terms::default(), Some(summary()), 4);
+    let mut night = Night::begun();
+    night.events.iter().for_each(|event| glance.event(event));
+    let hour = 3_600_000;
+    for id in 1..=10 {
+        let began = if id <= 4 { Timestamp(1000) } else { Timestamp(2 * hour) };
+        glance.row(&Row { started_at: began, ..row(id, Some(Verdict::Discarded), Some(1.0)) });
+    }
+    glance.tick(Timestamp(2 * hour + 1000));
+    assert_eq!((glance.experiments, glance.per_hour()), (10, Some(6.0)));
+    night.note(What::RunStopped { reason: StopReason::Done });
+    night.events.last().iter().for_each(|event| glance.event(event));
+    assert!(glance.doing.slots.is_empty());
+}
+
+#[test]
 fn failures_of_one_cause_are_one_group() {
     let said = |reason: &str, id: u64, verdict| Row { reason: Some(reason.to_owned()), ..row(id, Some(verdict), None) };
     let rows = vec![
@@ -363,13 +449,37 @@ fn failures_of_one_cause_are_one_group() {
 }
 
 #[test]
-fn what_the_engine_runs_again_after_drift_is_counted() {
+fn what_the_engine_runs_again_is_counted_by_why_it_does() {
     let mut night = Night::begun();
+    let undecided = |chance: f64| Opinion {
+        expected: 0.01,
+        low: -0.1,
+        high: 0.12,
+        chance,
+        of_candidate: 0.0,
+        of_champion: 0.0,
+        price: 0.0,
+    };
+    // Let go for good reasons; tried again all the same, so the machine was another one.
     night.propose(1, "a", true);
+    night.judge_as(1, Verdict::Discarded, Some(undecided(0.01)));
     night.propose(2, "a", false);
-    night.propose(3, "b", false);
-    night.propose(4, "b", true);
-    assert_eq!(gathered(night.fold, Vec::new()).health.tried_again, 1);
+    night.judge(2, Verdict::Discarded);
+    // One that came close gets more trials on a plateau.
+    night.propose(3, "b", true);
+    night.judge_as(3, Verdict::Discarded, Some(undecided(0.4)));
+    night.propose(4, "b", false);
+    night.judge(4, Verdict::Kept);
+    // Who was asked and who wrote a letter had the same idea; neither is the engine's.
+    night.propose(5, "a", true);
+    night.judge(5, Verdict::Duplicate);
+    night.propose(6, "a", false);
+    night.note(What::Delivered { becomes: ExperimentId(6), letter: "x".to_owned() });
+    night.judge(6, Verdict::Discarded);
+    night.propose(7, "a", false);
+    night.judge(7, Verdict::Duplicate);
+    let health = gathered(night.fold, Vec::new()).health;
+    assert_eq!((health.tried_again, health.second_looks), (1, 1));
 }
 
 #[test]

@@ -19,16 +19,25 @@ pub(crate) struct Size {
     pub(crate) letter: (f64, f64),
     /// Marks nearer than this to another of their kind are drawn once.
     pub(crate) grain: f64,
+    /// What is drawn is said elsewhere, and there is little room.
+    pub(crate) is_tight: bool,
 }
 
 impl Size {
-    pub(crate) const WIDE: Size = Size { width: 960.0, height: 400.0, letter: (8.0, 18.0), grain: 1.0 };
-    pub(crate) const NARROW: Size = Size { width: 370.0, height: 330.0, letter: (8.0, 18.0), grain: 1.0 };
+    pub(crate) const WIDE: Size =
+        Size { width: 960.0, height: 400.0, letter: (8.0, 18.0), grain: 1.0, is_tight: false };
+    pub(crate) const NARROW: Size =
+        Size { width: 370.0, height: 330.0, letter: (8.0, 18.0), grain: 1.0, is_tight: false };
 
     /// A terminal of so many columns and rows.
     pub(crate) fn terminal(columns: usize, rows: usize) -> Size {
         let (width, height) = (columns as f64 * 8.0, rows as f64 * 16.0);
-        Size { width, height, letter: (8.0, 16.0), grain: 4.0 }
+        Size { width, height, letter: (8.0, 16.0), grain: 4.0, is_tight: false }
+    }
+
+    /// The same without the words above and below it.
+    pub(crate) fn tight(self) -> Size {
+        Size { is_tight: true, ..self }
     }
 }
 
@@ -46,7 +55,8 @@ pub(crate) fn scene(plot: &Plot, size: Size) -> Scene {
     let (letter, line) = size.letter;
     let range = range(plot);
     let legend = Legend::of(plot, size);
-    let (top, bottom) = (legend.height() + 0.6 * line, size.height - 2.0 * line);
+    let below = if size.is_tight { 1.0 } else { 2.0 };
+    let (top, bottom) = (legend.height() + 0.6 * line, size.height - below * line);
     // The width of the longest label is known once there are labels, whose number the height decides.
     let y = Scale::new(range, (bottom - line, top));
     let about = (((bottom - top) / (2.5 * line)) as usize).clamp(2, 8);
@@ -71,13 +81,14 @@ pub(crate) fn scene(plot: &Plot, size: Size) -> Scene {
         anchor: Anchor::Middle,
         text: "experiment".to_owned(),
     };
-    shapes.push(under);
+    shapes.extend((!size.is_tight).then_some(under));
     let better = match plot.goal {
         Goal::Min => "lower is better",
         Goal::Max => "higher is better",
     };
     let title = crate::ui::one_line(&format!("{} · {better}", plot.metric));
-    shapes.push(Shape::Label { at: (letter * 0.5, line * 0.5), anchor: Anchor::Start, text: clip(&title, size) });
+    let above = Shape::Label { at: (letter * 0.5, line * 0.5), anchor: Anchor::Start, text: clip(&title, size) };
+    shapes.extend((!size.is_tight).then_some(above));
     shapes.extend(legend.shapes());
     shapes.extend(steps(plot, &x, &y));
     let (marks, outside) = marks(plot, &x, &y, (size.grain, bottom - line * 0.4));
@@ -232,24 +243,30 @@ impl Legend {
         wanted.extend(plot.steps.iter().any(|step| step.half.is_some_and(|half| half > 0.0)).then_some(Role::Interval));
         wanted.extend((plot.steps.len() > 1 && plot.baseline.is_some()).then_some(Role::Baseline));
         wanted.extend((plot.sd.is_some() && !plot.steps.is_empty()).then_some(Role::Noise));
-        let (mut column, mut row) = (letter * 0.5, 1);
+        let before = usize::from(!size.is_tight);
+        let (mut column, mut row) = (letter * 0.5, before);
         let mut entries = Vec::new();
         for role in wanted {
             let word = words(role).to_owned();
             let width = (word.chars().count() as f64 + 6.0) * letter;
             if column + width - 2.5 * letter > size.width && column > letter {
+                // A second row of words would take a tenth of a small picture.
+                if size.is_tight && size.height < 16.0 * line {
+                    continue;
+                }
                 (column, row) = (letter * 0.5, row + 1);
             }
             entries.push((role, word, (column, (row as f64 + 0.5) * line)));
             column += width;
         }
-        let rows = if entries.is_empty() { 0 } else { row };
+        let rows = if entries.is_empty() { 0 } else { row + 1 - before };
         Legend { entries, size, rows }
     }
 
     /// With the line above it that says what is drawn.
     fn height(&self) -> f64 {
-        (self.rows as f64 + 1.0) * self.size.letter.1
+        let before = if self.size.is_tight { 0.0 } else { 1.0 };
+        (self.rows as f64 + before) * self.size.letter.1
     }
 
     fn shapes(&self) -> Vec<Shape> {

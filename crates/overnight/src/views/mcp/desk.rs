@@ -18,8 +18,8 @@ pub(crate) struct Desk {
     /// The tier that a person accepted by name.
     pub(super) sandbox: Option<Tier>,
     pub(super) hand: Hand,
-    /// The champion that each client was shown last: what it proposes was made from that. A client may have no session,
-    /// so it is known by its name.
+    /// The champion that each client was shown last: what it proposes was made from that. Clients of one name are told
+    /// apart by their sessions, where they have any.
     shown: Mutex<HashMap<String, Option<ExperimentId>>>,
 }
 

@@ -21,6 +21,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const LINES_KEPT: usize = 12;
 /// What a run says that finds the study taken.
 const HELD: &str = "this study is being run by";
+/// What became of a letter that nobody could be found to run.
+const WITHDRAWN: &str =
+    "nobody could run it; it was withdrawn, so that no later run takes it up: propose it again once this is mended";
 /// A run that takes nothing up, over and over, will not do so the next time.
 const MOST_IN_VAIN: u32 = 3;
 
@@ -142,11 +145,16 @@ fn may_not_begin(desk: &Desk) -> bool {
     standing::holder(&desk.site).is_some() || paused().unwrap_or(false)
 }
 
-/// What could not be run is not left for a later night, which would come as a surprise.
+/// What could not be run is not left for a later night, which would come as a surprise; whoever sent it is told so.
 fn give_up(desk: &Desk, letter: &str, why: &str) {
+    let waits = matches!(deliver::came(&desk.site, letter), Ok(Came::Waits));
+    let told = if waits { format!("{WITHDRAWN}: {why}") } else { why.to_owned() };
     // The reason first: a letter that is gone without one is taken for one that never was.
-    desk.hand.settle(letter, Some(why.to_owned()));
-    let _ = deliver::withdraw(&desk.site, letter);
+    desk.hand.settle(letter, Some(told));
+    // Somebody may have taken it up at this moment.
+    if !deliver::withdraw(&desk.site, letter).is_ok_and(|is_back| is_back) && waits {
+        desk.hand.settle(letter, Some(why.to_owned()));
+    }
 }
 
 /// Runs until no letter is left; else what it said.

@@ -14,8 +14,10 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Semaphore;
 
 use super::server::Server;
 use super::{Desk, LARGEST_MESSAGE};
@@ -24,6 +26,14 @@ use crate::ui;
 
 /// A trial may take hours, and a verdict several of them.
 const LONGEST_WAIT: Duration = Duration::from_secs(48 * 3600);
+/// A client has one or two at a time; whoever opens more than all of these together means no good, or has forgotten them.
+const MOST_CONNECTIONS: usize = 64;
+/// So many are told at once that there is no room; others find the door closed.
+const MOST_TURNED_AWAY: usize = 16;
+/// To be told takes no longer.
+const FAREWELL: Duration = Duration::from_secs(1);
+const NO_ROOM: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nretry-after: 5\r\ncontent-length: 64\r\n\
+                       connection: close\r\n\r\n64 connections are open already: close one of them and try again";
 /// Where clients come to.
 const PATH: &str = "/mcp";
 
@@ -43,6 +53,7 @@ pub(super) async fn serve(desk: Arc<Desk>, address: SocketAddr, token: Option<St
     );
     ui::say(&format!("serving    http://{address}{PATH}; Ctrl-C ends it"));
     let token = token.map(Arc::<str>::from);
+    let [room, door] = [MOST_CONNECTIONS, MOST_TURNED_AWAY].map(|most| Arc::new(Semaphore::new(most)));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -54,14 +65,32 @@ pub(super) async fn serve(desk: Arc<Desk>, address: SocketAddr, token: Option<St
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
+        let Ok(place) = room.clone().try_acquire_owned() else {
+            if let Ok(turn) = door.clone().try_acquire_owned() {
+                tokio::spawn(async move {
+                    let _ = tokio::time::timeout(FAREWELL, turn_away(stream)).await;
+                    drop(turn);
+                });
+            }
+            continue;
+        };
         let (service, token) = (service.clone(), token.clone());
         tokio::spawn(async move {
+            let _place = place;
             let handler = service_fn(move |request| handle(service.clone(), token.clone(), request));
             let mut server = hyper::server::conn::http1::Builder::new();
             // Whoever connects and says nothing is let go after half a minute.
             let _ = server.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), handler).await;
         });
     }
+}
+
+/// Says that there is no room. What the client says meanwhile is heard: closed on unread words, a connection takes back its own.
+async fn turn_away(mut stream: TcpStream) {
+    let _ = stream.write_all(NO_ROOM.as_bytes()).await;
+    let _ = stream.shutdown().await;
+    let mut words = [0; 4096];
+    while let Ok(1..) = stream.read(&mut words).await {}
 }
 
 /// A session is not over because its client waits for a verdict and nobody says a word meanwhile.

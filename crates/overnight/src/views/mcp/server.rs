@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hyper::http::request::Parts;
 use overnight_engine::clock;
 use overnight_engine::deliver;
 use overnight_model::ExperimentId;
@@ -23,6 +24,8 @@ use crate::commands::champion::Base;
 use crate::commands::{pause, say};
 use crate::error::{CliError, Exit, Outcome};
 
+/// How the protocol calls a session, over HTTP.
+const SESSION: &str = "mcp-session-id";
 const BRIEF: &str = "overnight://brief";
 
 /// One client's side.
@@ -52,21 +55,21 @@ impl Server {
         arguments: Value,
         context: &RequestContext<RoleServer>,
     ) -> Outcome<CallToolResult> {
-        let agent = who(context);
+        let client = Client::of(context);
         match name {
-            "propose" => return self.propose(given(arguments)?, agent, context).await,
-            "verdict" => return self.verdict(given(arguments)?, &agent, context).await,
+            "propose" => return self.propose(given(arguments)?, client, context).await,
+            "verdict" => return self.verdict(given(arguments)?, &client, context).await,
             _ => {}
         }
         let (server, name) = (self.clone(), name.to_owned());
-        blocking(move || server.answer(&name, arguments, &agent)).await
+        blocking(move || server.answer(&name, arguments, &client)).await
     }
 
     /// What is known at once.
-    fn answer(&self, name: &str, arguments: Value, agent: &str) -> Outcome<CallToolResult> {
+    fn answer(&self, name: &str, arguments: Value, client: &Client) -> Outcome<CallToolResult> {
         let site = &self.desk.site;
         match name {
-            "brief" => given::<Nothing>(arguments).and_then(|_| self.brief(agent)).map(answer::plain),
+            "brief" => given::<Nothing>(arguments).and_then(|_| self.brief(client)).map(answer::plain),
             "status" => given::<Nothing>(arguments).and_then(|_| read::status(site)),
             "log" => read::log(site, &given(arguments)?),
             "search" => read::search(site, &given(arguments)?),
@@ -77,13 +80,13 @@ impl Server {
                 let (answer, of) = read::surface(site, &given(arguments)?)?;
                 // Edits are made from the champion, whatever else was looked at.
                 if of == read::champion(site)? {
-                    self.desk.shows(agent, of);
+                    self.desk.shows(&client.key, of);
                 }
                 Ok(answer)
             }
             "say" => {
                 let Words { text } = given(arguments)?;
-                say::speak(site, agent, &text).map(answer::plain)
+                say::speak(site, &client.agent, &text).map(answer::plain)
             }
             "pause" => {
                 given::<Nothing>(arguments).and_then(|_| pause::set(site, true, "overnight mcp")).map(answer::plain)
@@ -98,11 +101,11 @@ impl Server {
     async fn propose(
         &self,
         asked: Propose,
-        agent: String,
+        client: Client,
         context: &RequestContext<RoleServer>,
     ) -> Outcome<CallToolResult> {
-        let (desk, shown, wait) = (self.desk.clone(), self.desk.shown(&agent), asked.wait);
-        let client = agent.clone();
+        let (desk, shown, wait) = (self.desk.clone(), self.desk.shown(&client.key), asked.wait);
+        let agent = client.agent.clone();
         let ticket = blocking(move || {
             let letter = asked.letter(&desk.site, &agent, shown)?;
             overnight_engine::open::refuse_foreign_state(&desk.site)?;
@@ -115,27 +118,41 @@ impl Server {
     async fn verdict(
         &self,
         asked: Verdict,
-        agent: &str,
+        client: &Client,
         context: &RequestContext<RoleServer>,
     ) -> Outcome<CallToolResult> {
         let answer = wait::verdict(&self.desk, asked, context).await?;
         // Whose idea was kept goes on from that.
         let told = answer.structured_content.as_ref();
         if let Some(told) = told.filter(|told| told["verdict"] == overnight_model::Verdict::Kept.name()) {
-            self.desk.shows(agent, told["experiment"].as_u64().map(ExperimentId));
+            self.desk.shows(&client.key, told["experiment"].as_u64().map(ExperimentId));
         }
         Ok(answer)
     }
 
     /// Both show the champion of this moment.
-    fn brief(&self, agent: &str) -> Outcome<String> {
-        self.desk.shows(agent, Base::champion(&self.desk.site)?.of.map(|(id, _)| id));
+    fn brief(&self, client: &Client) -> Outcome<String> {
+        self.desk.shows(&client.key, Base::champion(&self.desk.site)?.of.map(|(id, _)| id));
         read::brief(&self.desk.site)
     }
 }
 
-fn who(context: &RequestContext<RoleServer>) -> String {
-    agent_name(context.client_info().as_ref().map(|client| client.name.as_str()))
+/// Whoever asks.
+struct Client {
+    /// The name under which its proposals are recorded.
+    agent: String,
+    /// What tells it from others: its session, or where it has none its name.
+    key: String,
+}
+
+impl Client {
+    fn of(context: &RequestContext<RoleServer>) -> Client {
+        let agent = agent_name(context.client_info().as_ref().map(|client| client.name.as_str()));
+        let request = context.extensions.get::<Parts>();
+        let session = request.and_then(|request| request.headers.get(SESSION)?.to_str().ok());
+        let key = session.map_or_else(|| agent.clone(), |session| format!("{agent} {session}"));
+        Client { agent, key }
+    }
 }
 
 impl ServerHandler for Server {
@@ -189,8 +206,8 @@ impl ServerHandler for Server {
             return Err(ErrorData::resource_not_found(format!("there is only {BRIEF}"), None));
         }
         let server = self.clone();
-        let agent = who(&context);
-        let text = blocking(move || server.brief(&agent)).await;
+        let client = Client::of(&context);
+        let text = blocking(move || server.brief(&client)).await;
         let text = text.map_err(|error| ErrorData::internal_error(error.message, None))?;
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, BRIEF)]).into())
     }

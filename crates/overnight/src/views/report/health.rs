@@ -8,7 +8,7 @@ use overnight_model::verdict::rough;
 use super::doc::{Block, Line};
 use super::words::ours;
 use crate::views::board::{Board, Gained, Headline, Surety};
-use crate::views::{night, term};
+use crate::views::{costs, night, term};
 
 pub(super) fn health(board: &Board) -> Vec<Block> {
     let Some(summary) = &board.summary else { return Vec::new() };
@@ -31,6 +31,11 @@ pub(super) fn health(board: &Board) -> Vec<Block> {
     };
     let mut facts: Vec<(&'static str, Line)> =
         vec![("noise", noise.into()), ("drift", drift.into()), ("taken back", taken_back.into())];
+    match health.second_looks {
+        0 => {}
+        1 => facts.push(("second looks", "1 near-miss got more trials on a plateau".into())),
+        many => facts.push(("second looks", format!("{many} near-misses got more trials on a plateau").into())),
+    }
     let assurance = Assurance::ALL.into_iter().find(|level| level.name() == summary.assurance);
     let meaning = assurance.map_or_else(String::new, |level| format!(": {}", level.meaning().short));
     facts.push(("assurance", format!("{}{meaning}", summary.assurance).into()));
@@ -39,6 +44,7 @@ pub(super) fn health(board: &Board) -> Vec<Block> {
     facts.push(("sandbox", format!("{}{meaning}", summary.sandbox).into()));
     let network = match health.network {
         Network::None => "none for candidates",
+        Network::Models => "models alone for candidates, through the gateway",
         Network::Full => "open: candidates can fetch answers and send what they see",
     };
     facts.push(("network", network.into()));
@@ -48,6 +54,10 @@ pub(super) fn health(board: &Board) -> Vec<Block> {
         (lost, faults) => format!("{lost}, and {faults} through faults of our own; they count for nothing"),
     };
     facts.push(("lost trials", lost.into()));
+    let others: Vec<String> = summary.costs.others.iter().map(costs::other_model).collect();
+    if !others.is_empty() {
+        facts.push(("models", others.join("; ").into()));
+    }
     vec![Block::facts(facts)]
 }
 
@@ -130,18 +140,13 @@ pub(super) fn to_do(board: &Board) -> Vec<Line> {
 /// Ends that do not mend themselves.
 fn stopped(board: &Board, reason: &StopReason) -> Option<Line> {
     let next = match reason {
+        StopReason::Interrupted => return None,
+        reason if reason.is_planned() => return None,
         StopReason::BaselineFailed { .. } => "show baseline",
         StopReason::ChampionFailed { .. } => "show champion",
-        StopReason::GuardBroken { .. } | StopReason::EngineErrors { .. } | StopReason::Fault { .. } => "check",
         StopReason::FailedAttempts { .. } | StopReason::NothingToTry { .. } => "log",
-        StopReason::Done
-        | StopReason::Target { .. }
-        | StopReason::NightWall
-        | StopReason::NightExperiments
-        | StopReason::TotalWall
-        | StopReason::TotalExperiments
-        | StopReason::NoGain
-        | StopReason::Interrupted => return None,
+        StopReason::OtherModel { .. } => "log",
+        _ => "check",
     };
     Some(Line::from(format!("The run {}: ", term::stop_sentence(reason))).code(ours(board, next)))
 }

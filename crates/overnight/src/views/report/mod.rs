@@ -13,5 +13,5 @@ mod words;
 pub(crate) use self::doc::{Block, Document, Line, Section, Tone};
 pub(crate) use self::html::html;
 pub(crate) use self::markdown::markdown;
-pub(crate) use self::term::{Screen, terminal};
-pub(crate) use self::words::{Depth, Diffs, digest, page};
+pub(crate) use self::term::{Screen, terminal, tone as tone_of};
+pub(crate) use self::words::{Depth, Diffs, digest, page, sentence};

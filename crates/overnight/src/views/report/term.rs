@@ -179,7 +179,8 @@ impl Page {
     }
 }
 
-fn tone(role: Role) -> Option<Tone> {
+/// How a mark of the chart is shown; none where it is shown as text is.
+pub(crate) fn tone(role: Role) -> Option<Tone> {
     Some(match role {
         Role::Kept => Tone::Good,
         Role::Broken => Tone::Bad,

@@ -10,7 +10,7 @@ use overnight_model::units::short_number;
 use super::doc::{Block, Document, Line, Section, Tone};
 use super::{health, lists};
 use crate::views::board::{Board, Gained, Headline, Night, Spending, Surety};
-use crate::views::{night, term};
+use crate::views::{costs, night, term};
 
 /// What experiments changed, as unified diffs.
 pub(crate) type Diffs = HashMap<ExperimentId, String>;
@@ -102,7 +102,7 @@ fn about(board: &Board) -> Line {
 
 /// The sentence, what it rests on, and whether somebody is waited for.
 fn headline(board: &Board) -> Vec<Block> {
-    let mut blocks = vec![Block::Lead(sentence(board))];
+    let mut blocks = vec![Block::Lead(sentence(&board.headline, board.summary.as_ref()))];
     let Some(summary) = &board.summary else { return blocks };
     let mut below = Line::from(trust(board, summary));
     if let Headline::Gained(Gained { surety: Surety::Measured | Surety::Doubtful, .. }) = board.headline {
@@ -119,13 +119,14 @@ fn headline(board: &Board) -> Vec<Block> {
     blocks
 }
 
-fn sentence(board: &Board) -> Line {
+/// What a study comes to, in one honest sentence.
+pub(crate) fn sentence(headline: &Headline, summary: Option<&Summary>) -> Line {
     let experiments = |summary: &Summary| match summary.experiments {
         1 => "1 experiment".to_owned(),
         many => format!("{} experiments", night::count(many)),
     };
-    let metric = board.summary.as_ref().map_or("", |summary| summary.metric.as_str());
-    match (&board.headline, &board.summary) {
+    let metric = summary.map_or("", |summary| summary.metric.as_str());
+    match (headline, summary) {
         (Headline::Nothing, _) | (_, None) => "Nothing has been measured yet.".into(),
         (Headline::NoBaseline, Some(_)) => {
             Line::from(format!("The baseline gives no {metric}: nothing can be compared with it."))
@@ -264,16 +265,15 @@ fn costs(board: &Board) -> Vec<Block> {
             None => total.to_string(),
         }
     };
-    let money = match board.total.cost_usd {
-        Some(cost) => format!("{cost:.2} USD"),
-        None => "unknown: nobody counted what models cost".to_owned(),
-    };
-    vec![Block::facts(vec![
+    let hours = board.total.wall.as_secs() / 3600.0;
+    let money = costs::facts(board.summary.as_ref(), board.total.kept, hours);
+    let mut facts: Vec<(&'static str, Line)> = vec![
         ("trials", both(|spending| spending.machine.0).into()),
         ("agents", format!("{} at work, {} turns", both(|spending| spending.agents.0), board.total.attempts).into()),
         ("night", both(|spending| spending.wall.0).into()),
-        ("money", money.into()),
-    ])]
+    ];
+    facts.extend(money.into_iter().map(|(name, told)| (name, told.into())));
+    vec![Block::facts(facts)]
 }
 
 fn commands(board: &Board) -> Vec<Block> {

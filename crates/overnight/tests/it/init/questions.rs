@@ -35,12 +35,24 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) % 256)
 
 #[track_caller]
 fn typed(repo: &Repo, answers: &[(&str, &str)], args: &[&str]) -> Ran {
+    typed_with(repo, answers, args, Vec::new())
+}
+
+/// The same, with more of an environment.
+#[track_caller]
+pub(crate) fn typed_with(
+    repo: &Repo,
+    answers: &[(&str, &str)],
+    args: &[&str],
+    environment: Vec<(String, String)>,
+) -> Ran {
     let pairs = serde_json::to_string(answers).unwrap();
     let inner = repo.command(args);
     let mut command = Command::new("python3");
     command.args(["-c", TYPIST, &pairs]).arg(inner.get_program()).args(inner.get_args());
     command.current_dir(repo.dir()).env_clear().stdin(Stdio::null());
     command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.envs(environment);
     Ran::of(command.output().unwrap())
 }
 

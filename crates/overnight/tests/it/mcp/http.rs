@@ -88,3 +88,88 @@ fn an_address_that_others_can_reach_needs_a_token() {
     repo.overnight(&["mcp", "--token-file", token]).ended(2);
     until("nothing to be left", || !repo.state().join("ledger.db").exists());
 }
+
+#[test]
+fn connections_beyond_the_limit_are_told_so_and_find_room_again() {
+    let repo = Repo::new();
+    let (_engine, address) = serve(&repo, &[]);
+    let host = format!("Host: {address}\r\n");
+    let silent: Vec<TcpStream> = (0..64).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let mut stream = TcpStream::connect(&address).unwrap();
+    stream.write_all(format!("GET /mcp HTTP/1.1\r\n{host}\r\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{answer}");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert_eq!(body, "64 connections are open already: close one of them and try again");
+    assert!(head.contains(&format!("content-length: {}", body.len())), "{head}");
+    drop(silent);
+    until("room", || knock(&address, "/elsewhere", &host, "") == 404);
+}
+
+/// Both call themselves the same, as two windows of one program do.
+#[test]
+fn clients_of_one_name_are_told_apart_by_their_sessions() {
+    let repo = Repo::new();
+    repo.run(0);
+    let (engine, address) = serve(&repo, &[]);
+    let (one, other) = (Session::open(&address), Session::open(&address));
+    assert_ne!(one.id, other.id);
+    // Both are shown the baseline, and one of them finds something better.
+    one.call("brief", "{}");
+    other.call("brief", "{}");
+    let better = r#"{"hypothesis":"less","files":{"knobs.py":"x = 4\n"},"wait":true}"#;
+    assert!(one.call("propose", better).contains("kept"));
+    // What the other proposes was made from what it saw, and is a change of that alone.
+    other.call("propose", r#"{"hypothesis":"more","edits":[{"search":"x = 5","replace":"x = 8"}],"wait":true}"#);
+    assert_eq!(repo.experiment(2)["description"], "more");
+    // The first goes on from its own.
+    one.call("propose", r#"{"hypothesis":"on","edits":[{"search":"x = 4","replace":"x = 3"}],"wait":true}"#);
+    assert_eq!(repo.experiment(3)["verdict"], "kept");
+    drop(engine);
+}
+
+/// A client with a session, as plain as it can be.
+struct Session<'a> {
+    address: &'a str,
+    id: String,
+}
+
+impl Session<'_> {
+    fn open(address: &str) -> Session<'_> {
+        let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"twin","version":"1"}}}"#;
+        let answer = exchange(address, "", hello);
+        let id =
+            answer.lines().find_map(|line| line.to_lowercase().strip_prefix("mcp-session-id: ").map(str::to_owned));
+        let session = Session { address, id: id.unwrap_or_else(|| panic!("{answer}")) };
+        exchange(address, &session.header(), r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        session
+    }
+
+    fn header(&self) -> String {
+        format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-06-18\r\n", self.id)
+    }
+
+    fn call(&self, tool: &str, arguments: &str) -> String {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
+        );
+        let answer = exchange(self.address, &self.header(), &body);
+        assert!(!answer.contains(r#""isError":true"#), "{tool} {arguments}: {answer}");
+        answer
+    }
+}
+
+/// One request on a connection of its own, to the end of the answer.
+fn exchange(address: &str, headers: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let length = body.len();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nAccept: \
+         application/json, text/event-stream\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}

@@ -5,5 +5,5 @@ mod look;
 mod repo;
 
 pub(crate) use engine::{Engine, children, is_alive, signal, until};
-pub(crate) use look::{Json, json_lines, keys};
+pub(crate) use look::{Fingerprint, Json, json_lines, keys};
 pub(crate) use repo::{Ran, Repo};

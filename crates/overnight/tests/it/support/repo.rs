@@ -29,6 +29,7 @@ pub(crate) struct Repo {
     root: PathBuf,
     /// Whether commands have to reach a file beside the checkout, which no sandbox lets them.
     reaches_out: Cell<bool>,
+    is_kept_awake: Cell<bool>,
     /// Who commands are run as, where it is not whoever runs the tests.
     user: Option<u32>,
     /// `None` where somebody else owns the folder.
@@ -92,7 +93,14 @@ impl Repo {
 
     fn of(root: PathBuf, temp: Option<tempfile::TempDir>, user: Option<u32>) -> Repo {
         let masks = masks(&root);
-        let repo = Repo { root, reaches_out: Cell::new(false), user, _temp: temp, _masks: masks };
+        let repo = Repo {
+            root,
+            reaches_out: Cell::new(false),
+            is_kept_awake: Cell::new(false),
+            user,
+            _temp: temp,
+            _masks: masks,
+        };
         fs::create_dir_all(repo.dir()).unwrap();
         fs::create_dir_all(repo.root.join("home")).unwrap();
         if user.is_some() {
@@ -132,6 +140,20 @@ impl Repo {
     pub(crate) fn without_sandbox(self) -> Repo {
         self.reaches_out.set(true);
         self
+    }
+
+    /// From now on runs try to keep the machine awake, with this for a `systemd-inhibit` on the PATH where there is one.
+    /// Gives the PATH.
+    pub(crate) fn kept_awake(&self, inhibit: Option<&str>) -> String {
+        self.is_kept_awake.set(true);
+        let folder = self.root.join("programs");
+        fs::create_dir_all(&folder).unwrap();
+        if let Some(inhibit) = inhibit {
+            let program = folder.join("systemd-inhibit");
+            fs::write(&program, inhibit).unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
     }
 
     /// Who commands are run as, where it is not whoever runs the tests.
@@ -188,6 +210,11 @@ impl Repo {
         Ran::of(self.hermetic(Command::new("git")).args(args).output().unwrap())
     }
 
+    /// Another program, ready to be started in the checkout.
+    pub(crate) fn tool(&self, program: &str) -> Command {
+        self.hermetic(Command::new(program))
+    }
+
     /// Runs a command line in the checkout; it has to work.
     pub(crate) fn shell(&self, command: &str) {
         let ran = Ran::of(self.hermetic(Command::new("sh")).args(["-c", command]).output().unwrap());
@@ -198,10 +225,9 @@ impl Repo {
     pub(crate) fn terminal(&self, command: &str) -> String {
         let mut shell = self.hermetic(Command::new("sh"));
         let folder = Path::new(env!("CARGO_BIN_EXE_overnight")).parent().unwrap();
-        let path = std::env::join_paths(
-            [folder.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
-        );
-        shell.env("PATH", path.unwrap());
+        // The same on every machine: one that can be kept awake.
+        let path = self.kept_awake(Some("#!/bin/sh\nshift 4\nexec \"$@\"\n"));
+        shell.env("PATH", format!("{}:{path}", folder.display()));
         // In one stream, so that the two keep their order.
         let ran = Ran::of(shell.args(["-c", &format!("exec 2>&1\n{command}")]).output().unwrap());
         ran.stdout
@@ -215,6 +241,10 @@ impl Repo {
         let runs = ["audit", "check", "compare", "mcp", "rebase", "run", "try"];
         if self.reaches_out.get() && args.iter().any(|arg| runs.contains(arg)) {
             command.args(["--sandbox", "none"]);
+        }
+        // Not every machine can be kept awake, and what is said of it is no business of most tests.
+        if args.contains(&"run") && !args.contains(&"help") && !self.is_kept_awake.get() {
+            command.arg("--no-awake");
         }
         command
     }

@@ -51,6 +51,7 @@ pub(super) fn read(body: &Value) -> Option<Reply> {
             output: usage["completion_tokens"].as_u64(),
             cached: usage["prompt_tokens_details"]["cached_tokens"].as_u64(),
             reasoning: usage["completion_tokens_details"]["reasoning_tokens"].as_u64(),
+            cost_usd: None,
         },
     })
 }

@@ -59,6 +59,7 @@ pub(super) fn read(body: &Value) -> Option<Reply> {
             output: said.map(|said| said + thought.unwrap_or(0)),
             cached: usage["cachedContentTokenCount"].as_u64(),
             reasoning: thought,
+            cost_usd: None,
         },
     })
 }

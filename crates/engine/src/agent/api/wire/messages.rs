@@ -56,6 +56,7 @@ pub(super) fn read(body: &Value) -> Option<Reply> {
             output: usage["output_tokens"].as_u64(),
             cached,
             reasoning: None,
+            cost_usd: None,
         },
     })
 }

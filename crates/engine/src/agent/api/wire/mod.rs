@@ -5,6 +5,7 @@ mod gemini;
 mod messages;
 mod responses;
 
+use overnight_model::call::Protocol;
 use overnight_model::event::ModelUse;
 use overnight_model::spec::{Api, Provider};
 use serde_json::Value;
@@ -21,10 +22,10 @@ pub(super) struct Question<'a> {
 }
 
 /// A question as it is sent.
-pub(super) struct Sheet {
-    pub(super) url: String,
-    pub(super) headers: Vec<(&'static str, String)>,
-    pub(super) body: Value,
+pub(crate) struct Sheet {
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Value,
 }
 
 /// An answer as it was read.
@@ -38,15 +39,8 @@ pub(super) struct Reply {
     pub(super) used: ModelUse,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Protocol {
-    Chat,
-    Responses,
-    Messages,
-    Gemini,
-}
-
-fn protocol(provider: Provider) -> Protocol {
+/// The language of a provider.
+pub(super) fn protocol(provider: Provider) -> Protocol {
     match provider {
         Provider::Anthropic => Protocol::Messages,
         Provider::OpenaiResponses => Protocol::Responses,

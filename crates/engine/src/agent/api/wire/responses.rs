@@ -46,6 +46,7 @@ pub(super) fn read(body: &Value) -> Option<Reply> {
             output: usage["output_tokens"].as_u64(),
             cached: usage["input_tokens_details"]["cached_tokens"].as_u64(),
             reasoning: usage["output_tokens_details"]["reasoning_tokens"].as_u64(),
+            cost_usd: None,
         },
     })
 }

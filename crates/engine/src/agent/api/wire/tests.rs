@@ -66,7 +66,7 @@ fn a_schema_goes_where_each_provider_keeps_to_it() {
 
 fn used(input: u64, output: u64, cached: u64, reasoning: Option<u64>) -> ModelUse {
     let (input, output, cached) = (Some(input), Some(output), Some(cached));
-    ModelUse { model: "m-1".into(), calls: 1, input, output, cached, reasoning }
+    ModelUse { model: "m-1".into(), calls: 1, input, output, cached, reasoning, cost_usd: None }
 }
 
 #[test]

@@ -31,6 +31,10 @@ pub(crate) enum Sockets {
     /// Without a namespace and without the network: connected pairs and nothing else. A named
     /// socket could be the container daemon's, and no filter sees the name.
     Closed,
+    /// As `Local`, and TCP, of which Landlock decides which ports it may reach.
+    Tcp,
+    /// As `Closed`, and TCP.
+    OnlyTcp,
 }
 
 /// A compiled filter: made once, installed in every payload.

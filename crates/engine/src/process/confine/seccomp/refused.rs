@@ -161,7 +161,16 @@ pub(super) fn conditional(sockets: Sockets, owns_others: bool) -> Vec<Conditiona
         (libc::SYS_ioprio_set, vec![vec![Is(1, INIT)], vec![Is(0, IOPRIO_WHO_USER)]]),
     ];
     refused.extend(refused_sockets(sockets));
-    if matches!(sockets, Sockets::Shared | Sockets::Local | Sockets::Closed) {
+    if matches!(sockets, Sockets::Tcp | Sockets::OnlyTcp) {
+        // A first packet that carries data connects without asking Landlock.
+        let fast = libc::MSG_FASTOPEN as u64;
+        refused.extend([
+            (libc::SYS_sendto, vec![bit(3, fast)]),
+            (libc::SYS_sendmsg, vec![bit(2, fast)]),
+            (libc::SYS_sendmmsg, vec![bit(3, fast)]),
+        ]);
+    }
+    if !matches!(sockets, Sockets::Own | Sockets::Host) {
         // Without a namespace these belong to the machine, and outlive the trial that made them.
         refused
             .extend([libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open].map(|it| (it, vec![])));
@@ -205,6 +214,15 @@ const IOPRIO_WHO_USER: u64 = 3;
 /// The bits of a socket's type that are not flags.
 const TYPE_MASK: u64 = 0xf;
 
+/// Whatever of the internet is not TCP by itself: Landlock does not see others, nor TCP over several ways.
+fn not_tcp() -> Vec<Vec<Condition>> {
+    use Condition::{Has, Is, IsNot};
+    let inet = Is(0, libc::AF_INET as u64);
+    let others = (0..=TYPE_MASK).filter(|it| *it != libc::SOCK_STREAM as u64);
+    let types = others.map(|value| vec![inet, Has { argument: 1, mask: TYPE_MASK, value }]);
+    types.chain([vec![inet, IsNot(2, 0), IsNot(2, libc::IPPROTO_TCP as u64)]]).collect()
+}
+
 fn refused_sockets(sockets: Sockets) -> [Conditional; 2] {
     use Condition::{Has, Is, IsNot};
     let family = |family: i32| IsNot(0, family as u64);
@@ -218,9 +236,11 @@ fn refused_sockets(sockets: Sockets) -> [Conditional; 2] {
         ],
         Sockets::Local => vec![vec![family(libc::AF_UNIX)]],
         Sockets::Closed => Vec::new(),
+        Sockets::Tcp => [vec![vec![family(libc::AF_UNIX), family(libc::AF_INET)]], not_tcp()].concat(),
+        Sockets::OnlyTcp => [vec![vec![family(libc::AF_INET)]], not_tcp()].concat(),
     };
     let mut pairs = vec![vec![family(libc::AF_UNIX)]];
-    if sockets == Sockets::Closed {
+    if matches!(sockets, Sockets::Closed | Sockets::OnlyTcp) {
         // A pair of datagram sockets can still send to any name. (RAW becomes DGRAM.)
         let types = (0..=TYPE_MASK).filter(|it| ![libc::SOCK_STREAM as u64, libc::SOCK_SEQPACKET as u64].contains(it));
         pairs.extend(types.map(|value| vec![Is(0, local), Has { argument: 1, mask: TYPE_MASK, value }]));

@@ -149,6 +149,21 @@ fn tcp_is_a_matter_of_the_fence() {
 }
 
 #[test]
+fn one_port_may_be_reached_where_no_other_can() {
+    let place = Place::new();
+    let [ours, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let (address, beside) = (ours.local_addr().unwrap(), other.local_addr().unwrap());
+    let fence = Fence { port: Some(address.port()), ..place.fence() };
+    in_child(|| {
+        become_ordinary();
+        fence.raise(Hard::Required).unwrap();
+        TcpStream::connect(address).unwrap();
+        assert_eq!(kind(TcpStream::connect(beside)), REFUSED);
+        assert_eq!(kind(TcpListener::bind("127.0.0.1:0")), REFUSED);
+    });
+}
+
+#[test]
 fn nobody_outside_the_fence_is_signalled_or_looked_into() {
     // The same user on both sides: only the fence is between them.
     let place = Place::new();

@@ -1,7 +1,8 @@
 use super::super::seccomp::{Program, Sockets};
 use super::{errno_of, forked, in_child, program, succeeds};
 
-const ALL: [Sockets; 4] = [Sockets::Own, Sockets::Host, Sockets::Local, Sockets::Closed];
+const ALL: [Sockets; 6] =
+    [Sockets::Own, Sockets::Host, Sockets::Local, Sockets::Closed, Sockets::Tcp, Sockets::OnlyTcp];
 
 fn filter(sockets: Sockets) -> impl FnOnce() {
     let program = Program::compile(sockets, false).unwrap();
@@ -133,6 +134,23 @@ fn arguments_decide_where_a_call_is_needed() {
 }
 
 #[test]
+fn where_one_port_is_open_there_is_no_other_way_to_connect() {
+    for sockets in [Sockets::Tcp, Sockets::OnlyTcp] {
+        in_child(|| {
+            filter(sockets)();
+            // Neither several ways at once, nor a first packet that carries data: Landlock sees none of them.
+            let several = [libc::AF_INET as u64, libc::SOCK_STREAM as u64, libc::IPPROTO_MPTCP as u64, 0, 0, 0];
+            assert_eq!(errno_of(libc::SYS_socket, several), libc::EPERM);
+            let fast = libc::MSG_FASTOPEN as u64;
+            assert_eq!(errno_of(libc::SYS_sendto, [u64::MAX, 0, 0, fast, 0, 0]), libc::EPERM);
+            assert_eq!(errno_of(libc::SYS_sendmsg, [u64::MAX, 0, fast, 0, 0, 0]), libc::EPERM);
+            assert_eq!(errno_of(libc::SYS_sendmmsg, [u64::MAX, 0, 0, fast, 0, 0]), libc::EPERM);
+            assert_eq!(errno_of(libc::SYS_sendto, [u64::MAX, 0, 0, 0, 0, 0]), libc::EBADF);
+        });
+    }
+}
+
+#[test]
 fn only_listed_families_of_sockets_are_made() {
     let socket = |family: i32, kind: i32, protocol: i32| {
         errno_of(libc::SYS_socket, [family as u64, kind as u64, protocol as u64, 0, 0, 0])
@@ -145,12 +163,14 @@ fn only_listed_families_of_sockets_are_made() {
             }
             let network = matches!(sockets, Sockets::Own | Sockets::Host);
             let expected = if network { 0 } else { libc::EPERM };
-            assert_eq!(socket(libc::AF_INET, libc::SOCK_STREAM, 0), expected, "{sockets:?}");
+            let tcp = if matches!(sockets, Sockets::Tcp | Sockets::OnlyTcp) { 0 } else { expected };
+            assert_eq!(socket(libc::AF_INET, libc::SOCK_STREAM, 0), tcp, "{sockets:?}");
+            assert_eq!(socket(libc::AF_INET, libc::SOCK_STREAM, libc::IPPROTO_TCP), tcp, "{sockets:?}");
             assert_eq!(socket(libc::AF_INET, libc::SOCK_DGRAM, 0), expected, "{sockets:?}");
             assert_ne!(socket(libc::AF_INET6, libc::SOCK_STREAM, 0) == libc::EPERM, network, "{sockets:?}");
             assert_eq!(socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE), expected, "{sockets:?}");
             assert_eq!(socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_KOBJECT_UEVENT), libc::EPERM);
-            let expected = if sockets == Sockets::Closed { libc::EPERM } else { 0 };
+            let expected = if matches!(sockets, Sockets::Closed | Sockets::OnlyTcp) { libc::EPERM } else { 0 };
             for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET] {
                 assert_eq!(socket(libc::AF_UNIX, kind, 0), expected, "{sockets:?}");
             }
