@@ -12,6 +12,17 @@ impl Mind {
         look.score - self.believed().map(|(chance, world)| chance * world.level.luck.mean[at]).sum::<f64>()
     }
 
+    /// The sd of trials with seeds of their own, for people. Verdicts go by `noise`: a world is believed for the noise that
+    /// it leaves beside the luck, of which there is one for every trial, and how much luck there is, is seen by few seeds.
+    pub fn scatter(&self) -> f64 {
+        let seeds: Vec<usize> = self.deck.dealt().collect();
+        let all = |world: &World| match world.luck > 0.0 {
+            true => (world.sd.powi(2) + world.level.luck.variance(world.luck.powi(2), &seeds)).sqrt(),
+            false => world.sd,
+        };
+        self.believed().map(|(chance, world)| chance * all(world).ln()).sum::<f64>().exp()
+    }
+
     /// The seeds that a candidate may have next, the best first; none where any other is as good.
     pub fn seeds_for(&self, id: ExperimentId) -> Vec<Seed> {
         self.places_for(id).into_iter().filter_map(|at| self.deck.seed(at)).collect()
@@ -102,13 +113,17 @@ mod tests {
     /// A night of candidates that change nothing, each with two trials, the champion's looks in between. `luck` is what a
     /// seed does to a commit.
     fn night(luck: impl Fn(u64, Seed) -> f64) -> Mind {
+        night_with(0.3, luck)
+    }
+
+    fn night_with(noise: f64, luck: impl Fn(u64, Seed) -> f64) -> Mind {
         let mut fresh = 1000;
         let mut fresh_seed = || {
             fresh += 1;
             Seed(fresh)
         };
         let trial = |commit: u64, seed: Seed, nth: u64| {
-            let score = luck(commit, seed) + 0.3 * draw(&[commit, seed.0.into(), nth, 77]);
+            let score = luck(commit, seed) + noise * draw(&[commit, seed.0.into(), nth, 77]);
             Look { score, seed: Some(seed) }
         };
         let first: Vec<Look> = (0..2).map(|nth| trial(0, fresh_seed(), nth)).collect();
@@ -139,6 +154,16 @@ mod tests {
         let [one, other] = seeds[..2] else { panic!("{seeds:?}") };
         let less = |seed: Seed| mind.less_luck(Look { score: luck(seed), seed: Some(seed) });
         assert!((less(one) - less(other)).abs() < 0.4, "{} {}", less(one), less(other));
+    }
+
+    #[test]
+    fn where_seeds_make_all_of_the_luck_people_are_told_by_how_much_trials_scatter() {
+        let mind = night_with(0.001, |_, seed| 100.0 + draw(&[seed.0.into()]));
+        assert!(mind.shared() > 0.9, "{}", mind.shared());
+        assert!((0.6..1.7).contains(&mind.scatter()), "{}", mind.scatter());
+        assert!(mind.noise() < 0.5, "what a verdict goes by is not that: {}", mind.noise());
+        let without = night(|_, _| 100.0);
+        assert!((without.scatter() / without.noise() - 1.0).abs() < 0.2, "{} {}", without.scatter(), without.noise());
     }
 
     #[test]

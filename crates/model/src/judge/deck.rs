@@ -76,6 +76,11 @@ impl Deck {
         self.seeds.iter().position(|known| *known == Some(seed))
     }
 
+    /// The places that have a seed.
+    pub(super) fn dealt(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..SEEDS).filter(|at| self.seeds[*at].is_some())
+    }
+
     pub(super) fn seed(&self, at: usize) -> Option<Seed> {
         self.seeds[at]
     }

@@ -45,6 +45,15 @@ impl Luck {
         }
     }
 
+    /// How much of it there is by how far the luck of these seeds lies apart, with `before` counting as one more seed.
+    pub(super) fn variance(&self, before: f64, seeds: &[usize]) -> f64 {
+        let n = seeds.len().max(1) as f64;
+        let mean = seeds.iter().map(|seed| self.mean[*seed]).sum::<f64>() / n;
+        let apart: f64 = seeds.iter().map(|seed| (self.mean[*seed] - mean).powi(2) + self.own[*seed][*seed]).sum();
+        let together: f64 = seeds.iter().flat_map(|seed| seeds.iter().map(|other| self.own[*seed][*other])).sum();
+        (before + (apart - together / n).max(0.0)) / n
+    }
+
     /// Another seed takes the place of one.
     pub(super) fn renew(&mut self, seed: usize, variance: f64) {
         (self.mean[seed], self.with_level[seed], self.with_effect[seed]) = (0.0, 0.0, 0.0);

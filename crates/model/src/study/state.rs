@@ -428,7 +428,7 @@ impl State {
     /// Where a metric looks deterministic, repeats of candidates count too: the first unequal one ends that.
     pub fn noise(&self) -> Noise {
         if let Some(mind) = self.mind() {
-            return Noise::Noisy { sd: mind.noise(), degrees: self.repeats().saturating_sub(1).max(1) };
+            return Noise::Noisy { sd: mind.scatter(), degrees: self.repeats().saturating_sub(1).max(1) };
         }
         let mut groups: Vec<Tally> = self.standing_levels().collect();
         if groups.iter().all(|group| group.squares() == 0.0) {

@@ -156,12 +156,13 @@ impl State {
         Some(Came::Gain { gain, error: self.error_of(Some(experiment)) })
     }
 
-    /// The standard error of an experiment's own scores.
+    /// The standard error of an experiment's own scores, less the luck that is known of them.
     fn error_of(&self, experiment: Option<&Experiment>) -> f64 {
         let n = experiment.map_or(1, |found| found.scores().len()).max(1) as f64;
-        match self.noise() {
-            Noise::Noisy { sd, .. } => sd / n.sqrt(),
-            Noise::Deterministic | Noise::Unknown => 0.0,
+        match (self.mind(), self.noise()) {
+            (Some(mind), _) => mind.noise() / n.sqrt(),
+            (None, Noise::Noisy { sd, .. }) => sd / n.sqrt(),
+            (None, Noise::Deterministic | Noise::Unknown) => 0.0,
         }
     }
 }
