@@ -23,30 +23,51 @@ pub(super) fn memory(bytes: u64, hidden: bool) -> Outcome {
         // SAFETY: prctl takes numbers here.
         unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
     }
+    match take(bytes) {
+        Some(_taken) => took(format!("took {bytes} bytes of memory")),
+        None => Outcome::held("no more memory was given"),
+    }
+}
+
+fn take(bytes: u64) -> Option<Vec<Vec<u8>>> {
     let mut taken: Vec<Vec<u8>> = Vec::new();
     while ((taken.len() * PIECE) as u64) < bytes {
         let mut piece = Vec::new();
-        if piece.try_reserve_exact(PIECE).is_err() {
-            return Outcome::held("no more memory was given");
-        }
+        piece.try_reserve_exact(PIECE).ok()?;
         piece.resize(PIECE, 1);
         taken.push(piece);
     }
-    took(format!("took {bytes} bytes of memory"))
+    Some(taken)
 }
 
-/// A little in each of many processes.
+/// A little in each of many processes, which hold it until all have theirs: on a busy machine the first would else be
+/// gone before the last has begun.
 pub(super) fn memory_in_forks(bytes: u64) -> Outcome {
     const EACH: u64 = 8;
+    let (mut ready, done) = match std::io::pipe() {
+        Ok(ends) => ends,
+        Err(error) => return Outcome::held(error.to_string()),
+    };
     for _ in 0..EACH {
-        // SAFETY: an attack has a single thread, and the child ends below.
+        // SAFETY: an attack has a single thread, and the child never returns.
         if unsafe { libc::fork() } == 0 {
-            memory(bytes / EACH, false);
-            // SAFETY: _exit touches no memory.
-            unsafe { libc::_exit(0) };
+            let taken = take(bytes / EACH);
+            let _ = (&done).write_all(&[u8::from(taken.is_some())]);
+            // Whoever ends without a word was ended.
+            drop(done);
+            loop {
+                std::thread::sleep(LINGER);
+                std::hint::black_box(&taken);
+            }
         }
     }
-    took(format!("took {bytes} bytes of memory in {EACH} processes"))
+    drop(done);
+    let mut words = vec![0; EACH as usize];
+    let has_all = std::io::Read::read_exact(&mut ready, &mut words).is_ok() && words.iter().all(|word| *word == 1);
+    match has_all {
+        true => took(format!("took {bytes} bytes of memory in {EACH} processes")),
+        false => Outcome::held("a process was ended, or given no more memory"),
+    }
 }
 
 /// Files in memory, which belong to no process that one could measure.
