@@ -117,13 +117,11 @@ pub enum Holder {
 impl Report {
     pub(super) fn not_started(errno: i32, what: &str) -> Report {
         let what = what.chars().take(WHAT_LIMIT).collect();
-        Report {
-            ending: Ending::NotStarted { errno, what },
-            wall: Duration::ZERO,
-            cpu: Duration::ZERO,
-            peak_bytes: 0,
-            suspended: false,
-            stragglers: 0,
-        }
+        Report::of(Ending::NotStarted { errno, what }, Duration::ZERO, Duration::ZERO)
+    }
+
+    /// Of a job whose init could not tell more.
+    pub(super) fn of(ending: Ending, wall: Duration, cpu: Duration) -> Report {
+        Report { ending, wall, cpu, peak_bytes: 0, suspended: false, stragglers: 0 }
     }
 }

@@ -11,14 +11,15 @@
 //! to job and are read at both ends.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, shutdown};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 
-use super::confine::cgroup::{self, Group, Groups, Meter};
+use super::confine::cgroup::{self, Group, GroupUsage, Groups, Meter};
 use super::ground::Failure;
-use super::job::{HeldBy, Holder};
+use super::job::{Ending, HeldBy, Holder, Report};
 use super::spawn::clone_me;
 use super::wire::{self, Kind, Request, Walls};
 
@@ -45,17 +46,39 @@ struct Nurse {
     user: Option<u32>,
     limits: cgroup::Limits,
     group: Group,
-    /// The control socket of the job that it has.
-    job: Option<OwnedFd>,
+    /// The control socket of the job that it has, and when and how that began.
+    job: Option<(OwnedFd, Begun)>,
 }
 
 /// What is left to the keeper when an init or a nurse has ended.
 #[derive(Debug)]
 pub(super) struct Charge {
     /// The control socket of its job.
-    pub control: Option<OwnedFd>,
+    pub job: Option<(OwnedFd, Begun)>,
     /// The group that was made for it.
     pub group: Option<Group>,
+}
+
+/// When a job began, and what its group had counted before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun {
+    at: Instant,
+    used: GroupUsage,
+}
+
+impl Begun {
+    pub(super) fn now(meter: Option<&Meter>) -> Begun {
+        Begun { at: Instant::now(), used: meter.map(Meter::usage).unwrap_or_default() }
+    }
+
+    /// What can be said of a job whose init is no more: the kernel ends an init for want of memory where the payload is
+    /// gone already and the files in memory that it had are not. Without a kill that was counted, nothing.
+    pub(super) fn out_of_memory(self, status: WaitStatus, meter: &Meter) -> Option<Report> {
+        let used = meter.usage().since(self.used);
+        let is_killed = status.terminating_signal() == Some(Signal::KILL.as_raw());
+        (is_killed && used.oom_kills > 0)
+            .then(|| Report::of(Ending::OutOfMemory, self.at.elapsed(), used.cpu.unwrap_or_default()))
+    }
 }
 
 /// Where an init is to be born.
@@ -139,7 +162,8 @@ impl Nursery {
         let borrowed = fds.each_ref().map(AsFd::as_fd);
         let sent = wire::send(&nurse.socket, &Request::Start(walls), &borrowed, SendFlags::DONTWAIT);
         let [_, control, ..] = fds;
-        nurse.job = sent.is_ok().then_some(control);
+        let begun = Begun::now(nurse.group.meter().ok().as_ref());
+        nurse.job = sent.is_ok().then_some((control, begun));
     }
 
     pub(super) fn hold(&self, fds: &[OwnedFd]) {
@@ -177,7 +201,7 @@ impl Nursery {
     pub(super) fn part_with(&mut self, pid: Pid) -> Option<Charge> {
         let at = self.nurses.iter().position(|nurse| nurse.pid == pid)?;
         let Nurse { group, job, .. } = self.nurses.swap_remove(at);
-        Some(Charge { control: job, group: Some(group) })
+        Some(Charge { job, group: Some(group) })
     }
 }
 

@@ -21,7 +21,7 @@ use super::ground::{Failure, Ground};
 use super::idmap;
 use super::init::{self, Post};
 use super::job::{Containment, Report};
-use super::nursery::{Charge, Cradle, Nursery, is_exhaustion};
+use super::nursery::{Begun, Charge, Cradle, Nursery, is_exhaustion};
 use super::spawn::{child_signals, exit_now, forget_arguments, ignore_signals, keep_only, threads};
 use super::tree;
 use super::view::Network;
@@ -84,8 +84,8 @@ struct Server<'a> {
     /// What each live init leaves. The engine sees end of file on a control socket only when the
     /// keeper lets go as well, which is after the job's last process is dead.
     inits: HashMap<Pid, Charge>,
-    /// Control sockets of inits that died before their tree, kept until the orphans are dead.
-    bereft: Vec<OwnedFd>,
+    /// Control sockets of inits that died before their tree, kept until the orphans are dead, and what is said then.
+    bereft: Vec<(OwnedFd, Option<Report>)>,
     nursery: Nursery,
     duty: Option<Duty>,
 }
@@ -277,7 +277,8 @@ impl<'a> Server<'a> {
             }
             Ok(Some(init)) => {
                 let [_, control, ..] = fds;
-                self.inits.insert(init, Charge { control: Some(control), group });
+                let begun = Begun::now(meter.as_ref().or(self.duty.as_ref().map(|duty| &duty.meter)));
+                self.inits.insert(init, Charge { job: Some((control, begun)), group });
             }
             Err(errno) => match group.map(Group::remove) {
                 // Some kernels and containers know the call and not this use of it.
@@ -331,12 +332,16 @@ impl<'a> Server<'a> {
         let left = loop {
             match wait(options) {
                 Ok(Some((pid, status))) => match self.inits.remove(&pid).or_else(|| self.nursery.part_with(pid)) {
-                    Some(Charge { control, group }) => {
-                        groups.extend(group);
+                    Some(Charge { job, group }) => {
                         if status.exit_status() != Some(0) {
-                            self.bereft.extend(control);
+                            let own = group.as_ref().and_then(|group| group.meter().ok());
+                            let meter = own.as_ref().or(self.duty.as_ref().map(|duty| &duty.meter));
+                            self.bereft.extend(job.map(|(control, begun)| {
+                                (control, meter.and_then(|meter| begun.out_of_memory(status, meter)))
+                            }));
                             orphans = true;
                         }
+                        groups.extend(group);
                     }
                     None => orphans = true,
                 },
@@ -350,7 +355,12 @@ impl<'a> Server<'a> {
             // Killed, they are reaped in a later round, and that round sweeps again: an orphan
             // that forked in between leaves its child here.
             if self.sweep(&ours) == 0 {
-                self.bereft.clear();
+                for (control, report) in self.bereft.drain(..) {
+                    // Without a word, whoever waits for the job sees end of file.
+                    if let Some(report) = report.map(Word::Ended) {
+                        let _ = wire::send(&control, &report, &[], SendFlags::DONTWAIT);
+                    }
+                }
             }
         }
         for group in groups {
