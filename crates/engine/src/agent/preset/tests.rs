@@ -200,6 +200,24 @@ fn an_agent_is_given_its_own_keys_and_no_others() {
 }
 
 #[test]
+fn an_agent_whose_provider_has_no_key_is_told_why_and_others_are_not_held_up() {
+    let upstream = |name: &str, protocol, no_key: Option<&str>| crate::gateway::Upstream {
+        name: name.to_owned(),
+        url: "https://a.example".to_owned(),
+        protocols: vec![protocol],
+        key: None,
+        headers: Vec::new(),
+        no_key: no_key.map(ToOwned::to_owned),
+    };
+    let why = "there is no key for `anthropic`: `pass` gave no key: exit code 1";
+    let upstreams =
+        vec![upstream("anthropic", Protocol::Messages, Some(why)), upstream("openai", Protocol::Responses, None)];
+    let through = |preset| Through::new(&Coding::new(preset), upstreams.clone(), "http://x", "k");
+    assert_eq!(through(Preset::Claude).err().as_deref(), Some(why));
+    assert_eq!(through(Preset::Codex).unwrap().upstream().name, "openai");
+}
+
+#[test]
 fn versions_are_found_in_what_programs_say() {
     for (said, version) in [
         ("2.1.197 (Claude Code)", "2.1.197"),
