@@ -1,6 +1,7 @@
 //! What agents really printed, cut short, and what is made of it.
 
 use overnight_model::Timestamp;
+use overnight_model::call::Protocol;
 use overnight_model::event::Trouble;
 use overnight_model::spec::{Coding, Preset};
 
