@@ -150,13 +150,14 @@ fn way(coding: &Coding, desk: &Place, room: &Room, set: &[(String, String)]) -> 
             _ => Err(format!("{what}: write `network = \"full\"` into [agent], and its keys are with the agent")),
         });
     }
-    let upstreams = match upstreams(room, Work::Agent) {
-        Ok(upstreams) => upstreams,
-        Err(_) if room.stops.agents_are_stopped() => return Err(Trouble::Loss(Loss::Interrupted)),
-        Err(what) => return Ok(Err(what)),
-    };
-    let through = match Through::new(coding, upstreams, "", "") {
+    // No command for a key is run that is not needed: one of another provider may fail, or wait for its person.
+    let found = Through::new(coding, upstreams(room, Work::Agent, Some("")), "", "").and_then(|asked| {
+        let only = asked.upstream().name.clone();
+        Through::new(coding, upstreams(room, Work::Agent, Some(&only)), "", "")
+    });
+    let through = match found {
         Ok(through) => through,
+        Err(_) if room.stops.agents_are_stopped() => return Err(Trouble::Loss(Loss::Interrupted)),
         Err(what) => return Ok(Err(what)),
     };
     let Some(models) = desk.models(room, vec![through.upstream().clone()])? else {

@@ -10,7 +10,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use overnight_model::call::Caller;
-use overnight_model::spec::TapeSpec;
+use overnight_model::spec::{AgentKind, Spec, TapeSpec};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, JoinSet};
@@ -20,7 +20,7 @@ use super::line::Line;
 use super::record::settle_all;
 use super::serve::{Entry, Hall, Patience};
 use super::traces::Tape;
-use super::{Accounts, PORT, Plain, Tapes, Upstream};
+use super::{Accounts, PORT, Plain, Tapes, Upstream, variables};
 use crate::load;
 
 /// Streams are light: two threads carry some hundreds.
@@ -73,11 +73,16 @@ pub struct Pass {
 pub struct Door {
     accepting: AbortHandle,
     count: Count,
+    missed: Arc<Mutex<Option<String>>>,
 }
 
 impl Gateway {
     /// `environment` may name a proxy that leads out of here.
     pub fn new(accounts: Arc<dyn Accounts>, tapes: Arc<dyn Tapes>, environment: Vec<(String, String)>) -> Gateway {
+        // Before anything runs that could look: where keys are in our environment, we hold them from the start.
+        if !load::named_environment(&variables()).is_empty() {
+            keep_from_dumps();
+        }
         Gateway { accounts, tapes, patience: Patience::default(), environment, running: Mutex::new(None) }
     }
 
@@ -93,6 +98,16 @@ impl Gateway {
     /// Waits for others as long as it is told.
     pub fn with_patience(mut self, patience: Patience) -> Gateway {
         self.patience = patience;
+        self
+    }
+
+    /// For a study that says where its keys are: from now on nobody looks into this process, also before the first of them is
+    /// used. What runs until then may be a candidate's, too.
+    pub fn with_keys_of(self, spec: &Spec) -> Gateway {
+        let of_providers = spec.gateway.providers.iter().any(|provider| provider.key.is_some());
+        if of_providers || spec.agent.members.iter().any(|member| matches!(member.kind, AgentKind::Api(_))) {
+            keep_from_dumps();
+        }
         self
     }
 
@@ -121,19 +136,26 @@ impl Gateway {
             none => none.insert(self.start()?),
         };
         let Guest { caller, upstreams } = guest;
-        if upstreams.iter().any(|upstream| upstream.key.is_some()) {
+        let mut secrets = upstreams.iter().flat_map(Upstream::secrets).peekable();
+        if secrets.peek().is_some() {
             keep_from_dumps();
         }
-        for key in upstreams.iter().filter_map(|upstream| upstream.key.as_ref()) {
-            self.tapes.hide(&key.value);
-        }
-        let (count, memory) = (Count::default(), Entry::memory());
-        let entry =
-            Arc::new(Entry { hall: running.hall.clone(), caller, upstreams, password, memory, count: count.clone() });
+        secrets.for_each(|secret| self.tapes.hide(secret));
+        let (count, missed) = (Count::default(), Arc::default());
+        let entry = Arc::new(Entry {
+            hall: running.hall.clone(),
+            caller,
+            upstreams,
+            password,
+            memory: Entry::memory(),
+            count: count.clone(),
+            in_vain: Arc::default(),
+            missed: Arc::clone(&missed),
+        });
         let _inside = running.runtime.enter();
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let accepting = running.runtime.spawn(accept(listener, entry)).abort_handle();
-        Ok(Door { accepting, count })
+        Ok(Door { accepting, count, missed })
     }
 
     fn start(&self) -> io::Result<Running> {
@@ -171,6 +193,13 @@ impl Pass {
     /// `http://127.0.0.1:8217`
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Door {
+    /// Why a call did not go out for want of a key, if one did not: no fault of whoever made it.
+    pub fn missed(&self) -> Option<String> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Takes keys out of a stream, also where one is cut in two by the pieces that it comes in.
 
+use super::traces::forms;
+
 const MASK: &[u8] = b"[key]";
-const SHORTEST: usize = 8;
 
 /// What is taken out of one stream, and the end of it that may be the beginning of a key.
 pub(super) struct Mask {
@@ -10,13 +11,11 @@ pub(super) struct Mask {
 }
 
 impl Mask {
-    /// As it is, and as JSON writes it.
-    pub(super) fn of(key: Option<&str>) -> Mask {
-        // Shorter ones are found in any text.
-        let key = key.filter(|key| key.len() >= SHORTEST);
-        let mut secrets: Vec<Vec<u8>> = key.into_iter().map(|key| key.as_bytes().to_vec()).collect();
-        let written = key.map(|key| serde_json::json!(key).to_string());
-        secrets.extend(written.map(|text| text.trim_matches('"').as_bytes().to_vec()));
+    /// In every form in which a text may hold one.
+    pub(super) fn of<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Mask {
+        let mut secrets: Vec<Vec<u8>> = secrets.into_iter().flat_map(forms).map(String::into_bytes).collect();
+        // The longest first: a form may be a part of another.
+        secrets.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
         secrets.dedup();
         Mask { secrets, held: Vec::new() }
     }
@@ -90,5 +89,26 @@ mod tests {
         assert_eq!(mask.pass(b"ask"), b"a");
         assert_eq!(mask.pass(b"ed"), b"sked");
         assert_eq!(Mask::of(None).pass(b"sk-1234567"), b"sk-1234567");
+    }
+
+    #[test]
+    fn a_key_is_taken_out_in_every_form_that_a_server_may_repeat_it_in() {
+        let key = "sk-12/34\"56789";
+        for written in [
+            "sk-12/34\"56789",
+            r#"sk-12\/34\"56789"#,
+            "sk-12%2F34%2256789",
+            "sk-12%2f34%2256789",
+            "736b2d31322f3334223536373839",
+            "736B2D31322F3334223536373839",
+            // `Bearer KEY` as a password of HTTP.
+            "QmVhcmVyIHNrLTEyLzM0IjU2Nzg5",
+        ] {
+            let mut mask = Mask::of([key]);
+            let mut out = mask.pass(format!("a {written} b").as_bytes());
+            out.extend(mask.rest());
+            let out = String::from_utf8(out).unwrap();
+            assert!(out.contains("[key]") && !out.contains("34\"56") && !out.contains(written), "{written}: {out}");
+        }
     }
 }

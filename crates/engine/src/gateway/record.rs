@@ -1,6 +1,7 @@
 //! One call from its first byte to its last: what is learned of it on the way, and handed to the clerk when it is over,
 //! whatever ended it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
 use bytes::Bytes;
@@ -44,6 +45,8 @@ pub(super) struct Record {
 pub(super) struct Hold {
     pub(super) _busy: Busy,
     pub(super) _memory: Option<OwnedSemaphorePermit>,
+    /// How many calls of the job came to nothing so far.
+    pub(super) in_vain: Arc<AtomicU64>,
 }
 
 /// A call that is over.
@@ -133,6 +136,9 @@ impl Drop for Record {
         // A connection that is simply closed looks like an end to whoever counts no bytes.
         if end == CallEnd::Answered && self.is_stream && !is_whole {
             end = CallEnd::Broken;
+        }
+        if let Some(hold) = self.hold.as_ref().filter(|_| end != CallEnd::Answered) {
+            hold.in_vain.fetch_add(1, Ordering::Relaxed);
         }
         let outcome = CallOutcome {
             end,

@@ -23,23 +23,25 @@ pub fn variables() -> Vec<&'static str> {
 }
 
 /// The providers that can be asked, those of the triplet first. `environment` holds the variables above, as far as they are
-/// set; `find` looks for a key that is somewhere else. An error says whose key cannot be had, and why.
+/// set; `find` looks for the key of a provider of that name where
+/// it is somewhere else. One whose key cannot be had stays in its place and says why: others
+/// are asked all the same.
 pub fn resolve(
     gateway: &spec::Gateway,
     environment: &[(String, String)],
-    mut find: impl FnMut(&KeySource) -> Result<Option<String>, String>,
-) -> Result<Vec<Upstream>, String> {
+    mut find: impl FnMut(&str, &KeySource) -> Result<Option<String>, String>,
+) -> Vec<Upstream> {
     let mut found = Vec::new();
     for provider in &gateway.providers {
-        found.extend(named(provider, environment, &mut find)?);
+        found.extend(named(provider, environment, &mut find));
     }
     for known in known::ALL.iter().filter(|known| gateway.providers.iter().all(|own| own.name != known.name)) {
         let is_set = |names: &[&str]| names.iter().any(|name| variable(environment, name).is_some());
         if is_set(known.keys) || is_set(known.urls) {
-            found.extend(named(&usual(known.name), environment, &mut find)?);
+            found.extend(named(&usual(known.name), environment, &mut find));
         }
     }
-    Ok(found)
+    found
 }
 
 /// Everybody who could have been asked, for a run in which nobody is: no key is looked for.
@@ -47,7 +49,7 @@ pub fn offline(gateway: &spec::Gateway) -> Vec<Upstream> {
     let is_known = |name: &str| gateway.providers.iter().any(|own| own.name == name);
     let usual = known::ALL.iter().filter(|known| !is_known(known.name)).map(|known| usual(known.name));
     let all: Vec<ProviderSpec> = gateway.providers.iter().cloned().chain(usual).collect();
-    all.iter().filter_map(|provider| named(provider, &[], &mut |_| Ok(None)).ok().flatten()).collect()
+    all.iter().filter_map(|provider| named(provider, &[], &mut |_, _| Ok(None))).collect()
 }
 
 /// A provider of which nothing is said.
@@ -58,19 +60,22 @@ fn usual(name: &str) -> ProviderSpec {
 fn named(
     provider: &ProviderSpec,
     environment: &[(String, String)],
-    find: &mut impl FnMut(&KeySource) -> Result<Option<String>, String>,
-) -> Result<Option<Upstream>, String> {
+    find: &mut impl FnMut(&str, &KeySource) -> Result<Option<String>, String>,
+) -> Option<Upstream> {
     let ProviderSpec { name, url, protocols, key, subscription } = provider;
     let known = known::known(name);
     let elsewhere = || known?.urls.iter().find_map(|name| variable(environment, name));
-    let Some(url) = url.as_deref().or_else(elsewhere).or(known.map(|known| known.url)) else { return Ok(None) };
+    let url = url.as_deref().or_else(elsewhere).or(known.map(|known| known.url))?;
     let protocols = match known {
         Some(known) if protocols.is_empty() => known.protocols.to_vec(),
         _ => protocols.clone(),
     };
-    let key = match key {
-        Some(source) => find(source).map_err(|what| format!("the key of `{name}`: {what}"))?.map(Key::new),
-        None => known.and_then(|known| usual_key(known, environment)),
+    let (key, no_key) = match key {
+        Some(source) => match find(name, source) {
+            Ok(key) => (key.map(Key::new), None),
+            Err(what) => (None, Some(format!("there is no key for `{name}`: {what}"))),
+        },
+        None => (known.and_then(|known| usual_key(known, environment)), None),
     };
     let key = key.map(|key| match subscription {
         true => Key { is_bearer: true, is_subscription: true, ..key },
@@ -85,7 +90,7 @@ fn named(
         headers.extend(lines.filter_map(|line| line.split_once(':')).filter_map(|(name, value)| pair(name, value)));
     }
     let url = url.trim_end_matches('/').to_owned();
-    Ok(Some(Upstream { name: name.clone(), url, protocols, key, headers }))
+    Some(Upstream { name: name.clone(), url, protocols, key, headers, no_key })
 }
 
 fn usual_key(known: &Known, environment: &[(String, String)]) -> Option<Key> {
@@ -118,7 +123,7 @@ mod tests {
     }
 
     fn usual(environment: &[(&str, &str)]) -> Vec<Upstream> {
-        resolve(&spec::Gateway::default(), &set(environment), |_| unreachable!()).unwrap()
+        resolve(&spec::Gateway::default(), &set(environment), |_, _| unreachable!())
     }
 
     #[test]
@@ -159,12 +164,31 @@ mod tests {
             ProviderSpec { name: "anthropic".into(), url: None, protocols: vec![], key: command, subscription: true };
         let gateway = spec::Gateway { providers: vec![local, anthropic], ..spec::Gateway::default() };
         let environment = set(&[("ANTHROPIC_API_KEY", "other"), ("GEMINI_API_KEY", "g")]);
-        let found = resolve(&gateway, &environment, |_| Ok(Some("told".into()))).unwrap();
+        let found = resolve(&gateway, &environment, |_, _| Ok(Some("told".into())));
         let names: Vec<_> = found.iter().map(|upstream| upstream.name.as_str()).collect();
         assert_eq!(names, ["local", "anthropic", "gemini"]);
         let key = found[1].key.clone().unwrap();
         assert_eq!((key.value.as_str(), key.is_bearer, key.is_subscription), ("told", true, true));
-        let failed = resolve(&gateway, &environment, |_| Err("no such file".into())).unwrap_err();
-        assert_eq!(failed, "the key of `anthropic`: no such file");
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_had_is_missed_by_its_own_provider_alone() {
+        let own = |name: &str, command: &str| ProviderSpec {
+            name: name.into(),
+            url: None,
+            protocols: vec![],
+            key: Some(KeySource::Command(command.into())),
+            subscription: false,
+        };
+        let providers = vec![own("anthropic", "locked"), own("openai", "open")];
+        let gateway = spec::Gateway { providers, ..spec::Gateway::default() };
+        let found = resolve(&gateway, &set(&[("GEMINI_API_KEY", "g")]), |_, source| match source {
+            KeySource::Command(command) if command == "open" => Ok(Some("told".into())),
+            _ => Err("no such file".into()),
+        });
+        let seen: Vec<_> =
+            found.iter().map(|it| (it.name.as_str(), it.key.is_some(), it.no_key.as_deref().unwrap_or(""))).collect();
+        let missed = "there is no key for `anthropic`: no such file";
+        assert_eq!(seen, [("anthropic", false, missed), ("openai", true, ""), ("gemini", true, "")]);
     }
 }

@@ -1,13 +1,14 @@
 //! One request after another at a door: looked into, admitted, passed on, and its answer passed back.
 
 use std::convert::Infallible;
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use overnight_model::call::{Call, CallEnd, Caller, Protocol};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -29,6 +30,9 @@ pub const MOST_BODY: usize = 32 * 1024 * 1024;
 const MEMORY: u32 = 128 * 1024;
 /// How long to wait before a connection is tried again that was not made.
 const AGAIN: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
+/// Calls of one job that came to nothing and are written down all the same. One that is refused costs its caller no time:
+/// without an end to it, a job would fill the ledger.
+pub(super) const MOST_IN_VAIN: u64 = 10_000;
 
 /// How long anybody is waited for.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +76,10 @@ pub(super) struct Entry {
     pub(super) password: Option<String>,
     pub(super) memory: Arc<Semaphore>,
     pub(super) count: Count,
+    /// How many calls came to nothing.
+    pub(super) in_vain: Arc<AtomicU64>,
+    /// Why a call did not go out for want of a key, the first time.
+    pub(super) missed: Arc<Mutex<Option<String>>>,
 }
 
 impl Entry {
@@ -107,15 +115,19 @@ impl Entry {
         let upstream = self.upstream(&target)?;
         let query = without_key(query);
         let (bytes, memory) = self.read(body, target.protocol).await?;
-        let mut headers = passed_on(&head.headers);
+        let mut headers = passed_on(&head.headers, !bytes.is_empty());
         upstream.authorize(target.protocol, &mut headers);
         let address = upstream.address(target.protocol, &target.rest, &query);
         let letter = Letter { method: head.method, address, headers, body: bytes.clone() };
-        let mask = Mask::of(upstream.key.as_ref().map(|key| key.value.as_str()));
+        let mask = Mask::of(upstream.secrets());
         let Some(protocol) = target.protocol.filter(|_| is_call) else {
             return self.pass_aside(&target, letter, mask).await;
         };
-        let Peek { model, most_output } = peek(protocol, target.model.as_deref(), &bytes)
+        if self.in_vain.load(Ordering::Relaxed) >= MOST_IN_VAIN {
+            let what = format!("{MOST_IN_VAIN} calls of this job came to nothing: no more are passed on");
+            return Err(refuse(Some(protocol), StatusCode::BAD_REQUEST, &what));
+        }
+        let Peek { model, most_output, answers } = peek(protocol, target.model.as_deref(), &bytes)
             .map_err(|what| refuse(Some(protocol), StatusCode::BAD_REQUEST, &what))?;
         let path = match query.as_str() {
             "" => head.uri.path().to_owned(),
@@ -132,8 +144,9 @@ impl Entry {
             model,
             bytes: bytes.len() as u64,
             most_output,
+            answers,
         };
-        let hold = Hold { _busy: self.count.begin(), _memory: memory };
+        let hold = Hold { _busy: self.count.begin(), _memory: memory, in_vain: self.in_vain.clone() };
         let record = Record::new(call, path, bytes, self.hall.clerk.clone(), hold);
         let record = self.admit(record).await?;
         self.forward(letter, mask, record).await
@@ -152,14 +165,24 @@ impl Entry {
         let can = |upstream: &&Upstream| {
             upstream.speaks(target.protocol) && target.provider.as_ref().is_none_or(|name| *name == upstream.name)
         };
-        self.upstreams.iter().find(can).ok_or_else(|| {
+        let found = self.upstreams.iter().find(can).ok_or_else(|| {
             let what = match (&target.provider, target.protocol) {
                 (Some(name), _) => format!("there is no provider `{name}` here that is asked like this"),
                 (None, Some(protocol)) => format!("no provider is set up that speaks {}", protocol.name()),
                 (None, None) => "no provider is set up".to_owned(),
             };
             refuse(target.protocol, StatusCode::NOT_FOUND, &what)
-        })
+        })?;
+        // Nobody else is asked in its place: that would be another model, and another's money.
+        match &found.no_key {
+            None => Ok(found),
+            Some(why) => {
+                self.missed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.clone());
+                // What the person's own command said is not for whoever asks here.
+                let what = format!("there is no key for `{}`: whoever runs this study is told why", found.name);
+                Err(refuse(target.protocol, StatusCode::UNAUTHORIZED, &what))
+            }
+        }
     }
 
     /// All of a body, as far as there is room and time for it.
@@ -348,11 +371,30 @@ const KEPT_HERE: [&str; 19] = [
     "set-cookie",
 ];
 
+/// Whose money it is, another method or path than the one that was looked at, or another way to read the body: none of
+/// these is the client's to say.
+const NOT_ITS_OWN: [&str; 9] = [
+    "authorization",
+    "content-length",
+    "content-encoding",
+    "openai-organization",
+    "openai-project",
+    "x-http-method",
+    "x-method-override",
+    "x-original-url",
+    "x-rewrite-url",
+];
+const NOT_ITS_OWN_BEGIN: [&str; 2] = ["x-forwarded-", "x-http-method-"];
+
 /// What of a client's headers a provider sees.
-fn passed_on(headers: &HeaderMap) -> HeaderMap {
+fn passed_on(headers: &HeaderMap, has_body: bool) -> HeaderMap {
     let mut on = without(headers, |name| {
-        name == AUTHORIZATION.as_str() || name == CONTENT_LENGTH.as_str() || name.starts_with("x-forwarded-")
+        NOT_ITS_OWN.contains(&name) || NOT_ITS_OWN_BEGIN.iter().any(|begin| name.starts_with(begin))
     });
+    // It was read as such, so it goes on as such: another name for it may be another text to somebody.
+    if has_body {
+        on.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
     // What is compressed could neither be counted nor searched for keys.
     on.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     on

@@ -26,6 +26,8 @@ pub struct Upstream {
     pub key: Option<Key>,
     /// Headers of the person's own, which may hold secrets as well.
     pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// Why its key cannot be had, in words for the person: it is not asked without one.
+    pub no_key: Option<String>,
 }
 
 /// What a provider knows a person by.
@@ -57,6 +59,19 @@ impl fmt::Debug for Upstream {
 }
 
 impl Upstream {
+    /// What nobody may read: the key, and those headers of the person's own that are there to open something.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
+        let opens = |name: &HeaderName| {
+            ["auth", "key", "token", "secret", "cookie", "passw", "credential"]
+                .iter()
+                .any(|it| name.as_str().contains(it))
+        };
+        let headers = self.headers.iter().filter(move |(name, _)| opens(name));
+        // The scheme before it says nothing, and an answer may repeat the rest alone.
+        let values = headers.filter_map(|(_, value)| value.to_str().ok()?.rsplit(' ').next());
+        self.key.iter().map(|key| key.value.as_str()).chain(values)
+    }
+
     /// Whether it can be asked in this language; a list of models can be asked of all.
     pub(super) fn speaks(&self, protocol: Option<Protocol>) -> bool {
         protocol.is_none_or(|protocol| self.protocols.contains(&protocol))
@@ -115,7 +130,7 @@ mod tests {
 
     fn upstream(url: &str, protocol: Protocol, key: Key) -> Upstream {
         let (name, url) = ("p".to_owned(), url.to_owned());
-        Upstream { name, url, protocols: vec![protocol], key: Some(key), headers: Vec::new() }
+        Upstream { name, url, protocols: vec![protocol], key: Some(key), headers: Vec::new(), no_key: None }
     }
 
     #[test]
@@ -141,6 +156,15 @@ mod tests {
             headers.iter().map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect();
         sent.sort();
         sent
+    }
+
+    #[test]
+    fn headers_that_open_something_are_as_secret_as_the_key() {
+        let own =
+            |name: &'static str, value: &'static str| (HeaderName::from_static(name), HeaderValue::from_static(value));
+        let headers = vec![own("x-gateway-auth", "Bearer a-secret-word"), own("x-team", "research")];
+        let upstream = Upstream { headers, ..upstream("https://a.example", Protocol::Chat, Key::new("sk-1")) };
+        assert_eq!(upstream.secrets().collect::<Vec<_>>(), ["sk-1", "a-secret-word"]);
     }
 
     #[test]

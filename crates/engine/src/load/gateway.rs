@@ -2,7 +2,7 @@
 
 use overnight_model::call::Protocol;
 use overnight_model::call::price::{Price, Prices};
-use overnight_model::spec::{ExpectModel, Gateway, KeySource, ProviderSpec};
+use overnight_model::spec::{ExpectModel, Gateway, KeySource, ProviderSpec, Surface};
 use toml::de::DeValue;
 
 use super::api::{address, refuse_key};
@@ -13,7 +13,7 @@ use crate::gateway::known;
 
 const PROTOCOL_HINT: &str = "write \"messages\", \"chat\", \"responses\" or \"gemini\", or a list of them";
 
-pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Gateway {
+pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>, surface: Option<&Surface>) -> Gateway {
     let Some(section) = problems.section(top, "gateway", "gateway") else { return Gateway::default() };
     let tables = section.entries().filter(|(_, item)| item.get_ref().is_table());
     let names = tables.map(|(name, _)| name.get_ref().as_ref()).filter(|name| *name != "prices");
@@ -21,7 +21,7 @@ pub(super) fn read(problems: &mut Collector<'_>, top: &Section<'_>) -> Gateway {
     let providers = names.into_iter().filter_map(|name| provider(problems, &section, name)).collect();
     let words = [("record", ExpectModel::Record), ("stop", ExpectModel::Stop)];
     let expect_model = problems.word(&section, "expect_model", &words, |_| None).unwrap_or_default();
-    let tapes = super::tapes::read(problems, &section);
+    let tapes = super::tapes::read(problems, &section, surface);
     Gateway { providers, tapes, prices: prices(problems, &section), expect_model }
 }
 

@@ -101,7 +101,7 @@ fn read(problems: &mut Collector<'_>, triplet: &Triplet<'_>, tree: &Tree<'_>) ->
     let judge = judge::read(problems, &top);
     let agent = agent::read(problems, &top);
     let sandbox = sandbox::read(problems, &top);
-    let gateway = gateway::read(problems, &top);
+    let gateway = gateway::read(problems, &top, surface.as_ref());
     let slots = limits::slots(problems, &top);
     let limits = limits::read(problems, &top);
     let notify = notify::read(problems, &top);

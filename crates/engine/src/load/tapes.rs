@@ -1,6 +1,6 @@
 //! What is kept of calls to models, and whether recorded ones are served instead.
 
-use overnight_model::spec::{Retention, TapeSpec};
+use overnight_model::spec::{Retention, Surface, TapeSpec};
 use toml::de::DeValue;
 
 use super::document::Section;
@@ -9,8 +9,9 @@ use crate::gateway::traces::is_rule;
 
 const KEEP_HINT: &str = "write it as \"30d\", or \"none\" to store no traces";
 
-pub(super) fn read(problems: &mut Collector<'_>, section: &Section<'_>) -> TapeSpec {
-    let (record, replay) = (folder(problems, section, "record"), folder(problems, section, "replay"));
+pub(super) fn read(problems: &mut Collector<'_>, section: &Section<'_>, surface: Option<&Surface>) -> TapeSpec {
+    let mut folder = |key| folder(problems, section, surface, key);
+    let (record, replay) = (folder("record"), folder("replay"));
     if record.is_some() && replay.is_some() {
         let what = "`gateway.record` and `gateway.replay` cannot both be set: what is replayed is recorded already";
         problems.add(section.key_span("replay"), what, "remove one of them");
@@ -19,13 +20,19 @@ pub(super) fn read(problems: &mut Collector<'_>, section: &Section<'_>) -> TapeS
 }
 
 /// A folder below the triplet's: recordings belong to the project, and nothing outside of it is written.
-fn folder(problems: &mut Collector<'_>, section: &Section<'_>, key: &str) -> Option<String> {
+fn folder(problems: &mut Collector<'_>, section: &Section<'_>, surface: Option<&Surface>, key: &str) -> Option<String> {
     let path = problems.string(section, key)?;
     let is_plain = !path.starts_with(['/', '~'])
         && path.split('/').all(|part| !matches!(part, "" | "." | ".." | ".git" | ".overnight"));
     if !is_plain {
         let what = format!("`{}` must be a folder of the project, such as \"recordings\"", section.path(key));
         problems.add(section.get(key)?.span(), what, "");
+        return None;
+    }
+    let is_below = |file: &&str| file.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'));
+    if let Some(file) = surface.and_then(|surface| surface.paths().find(is_below)) {
+        let what = format!("`{}` is a folder that agents may write to: `{file}` in it is surface", section.path(key));
+        problems.add(section.get(key)?.span(), what, "name another folder: an answer must not be an agent's to choose");
         return None;
     }
     Some(path)

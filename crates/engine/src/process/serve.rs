@@ -16,13 +16,14 @@ use rustix::process::{Pid, Signal, WaitOptions, chdir, getpid, set_child_subreap
 
 use super::confine::cgroup::{Group, Meter};
 use super::confine::fence;
+use super::confine::limits::leave_no_core;
 use super::confine::seccomp::{Program, Sockets};
 use super::ground::{Failure, Ground};
 use super::idmap;
 use super::init::{self, Post};
 use super::job::{Containment, Report};
 use super::nursery::{Begun, Charge, Cradle, Nursery, is_exhaustion};
-use super::spawn::{child_signals, exit_now, forget_arguments, ignore_signals, keep_only, threads};
+use super::spawn::{child_signals, exit_now, forget_arguments, forget_environment, ignore_signals, keep_only, threads};
 use super::tree;
 use super::view::Network;
 use super::wire::{self, Hello, Kind, Message, Request, Walls, Word};
@@ -104,6 +105,8 @@ impl<'a> Server<'a> {
             return Err(Failure::new("serve with more than one thread", Errno::BUSY));
         }
         forget_arguments();
+        forget_environment();
+        leave_no_core();
         // Already so where the keeper was started as the leader of its own session.
         let _ = setsid();
         ignore_signals();

@@ -41,20 +41,42 @@ pub(super) fn threads() -> io::Result<usize> {
 /// Takes the engine's arguments off the calling process, a copy of it: a candidate could read there what is being run,
 /// and by whom.
 pub(super) fn forget_arguments() {
+    let Some((start, end)) = memory(48) else { return };
+    let name = b"overnight";
+    let length = (end - start).min(name.len());
+    // SAFETY: the kernel put the arguments into this writable memory and says where; nobody reads them here again.
+    unsafe {
+        ptr::write_bytes(start as *mut u8, 0, end - start);
+        ptr::copy_nonoverlapping(name.as_ptr(), start as *mut u8, length);
+    }
+}
+
+/// Overwrites the environment that this process was started with, for good: it may hold keys, and /proc shows it to every
+/// process of the same user. Jobs bring their own.
+pub(super) fn forget_environment() {
+    let Some((start, end)) = memory(50) else { return };
+    // SAFETY: the caller has a single thread, and reads no variable from here on; the list is made empty first, so that
+    // nobody follows it into what is overwritten, which is writable memory that the kernel itself put there.
+    unsafe {
+        if !environ.is_null() {
+            *environ = ptr::null_mut();
+        }
+        ptr::write_bytes(start as *mut u8, 0, end - start);
+    }
+}
+
+unsafe extern "C" {
+    static mut environ: *mut *mut libc::c_char;
+}
+
+/// Where the kernel put something for this process, by the number of the field that says where it starts.
+fn memory(number: usize) -> Option<(usize, usize)> {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name may hold anything; after it come the third field and those that follow.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3).and_then(|text| text.parse::<usize>().ok());
-    let (Some(start), Some(end)) = (field(48), field(49)) else { return };
-    if start != 0 && end > start {
-        let name = b"overnight";
-        let length = (end - start).min(name.len());
-        // SAFETY: the kernel put the arguments into this writable memory and says where; nobody reads them here again.
-        unsafe {
-            ptr::write_bytes(start as *mut u8, 0, end - start);
-            ptr::copy_nonoverlapping(name.as_ptr(), start as *mut u8, length);
-        }
-    }
+    let (start, end) = (field(number)?, field(number + 1)?);
+    (start != 0 && end > start).then_some((start, end))
 }
 
 /// Ends the calling process without running what the engine registered for its own exit.

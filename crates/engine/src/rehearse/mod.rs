@@ -190,7 +190,7 @@ impl Bench {
         let walls = Sandbox::set_up(found, &wanted, (&source, commit), &keeper, &surface, say)?;
         let kept = Arc::new(Kept::new(dir.join("artifacts")));
         let tally = Arc::new(Tally::new(spec.gateway.prices.clone()));
-        let gateway = Arc::new(Gateway::rehearsing(tally.clone(), &site, &spec.gateway.tapes));
+        let gateway = Arc::new(Gateway::rehearsing(tally.clone(), &site, &spec.gateway.tapes).with_keys_of(&spec));
         let shop = Shop {
             keeper,
             spec: Arc::new(spec),

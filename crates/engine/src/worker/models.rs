@@ -69,19 +69,22 @@ impl Place {
         if self.reached(room) != spec::Network::Models || self.caller.is_none() {
             return Ok(None);
         }
-        let upstreams = upstreams(room, kind).map_err(|what| Trouble::Loss(Loss::Fault { what }))?;
-        self.models(room, upstreams)
+        self.models(room, upstreams(room, kind, None))
     }
 }
 
-/// The providers that are set up, with their keys. Those that a command prints are asked for anew: they may be short-lived.
-pub(crate) fn upstreams(room: &Room, kind: Kind) -> Result<Vec<Upstream>, String> {
+/// The providers that are set up, with their keys, or with that of the `only` one that is asked. Those that a command prints
+/// are asked for anew: they may be short-lived.
+pub(crate) fn upstreams(room: &Room, kind: Kind, only: Option<&str>) -> Vec<Upstream> {
     let shop = &room.shop;
     if shop.spec.gateway.tapes.replay.is_some() {
-        return Ok(gateway::offline(&shop.spec.gateway));
+        return gateway::offline(&shop.spec.gateway);
     }
     let environment = load::named_environment(&gateway::variables());
-    gateway::resolve(&shop.spec.gateway, &environment, |source| {
+    gateway::resolve(&shop.spec.gateway, &environment, |name, source| {
+        if only.is_some_and(|only| only != name) {
+            return Ok(None);
+        }
         let mut registered = None;
         let started = |killer| registered = Some(room.stops.register(kind, killer));
         let found = api::find_key(source, &shop.keeper, &shop.triplet_dir, started);

@@ -25,6 +25,7 @@ use super::{Kept, Kind, Shop, StopHandle, Trouble};
 use crate::clock;
 use crate::context::Shown;
 use crate::dispatch::Fault;
+use crate::gateway::Door;
 use crate::process::{self, Job, KeeperError, Stdin, Stream};
 use crate::sandbox::{self, Phase, SeatId, Standard};
 use crate::workspace::{self, Copy, GitError};
@@ -410,8 +411,13 @@ impl Place {
             finished => finished.map_err(fault)?,
         };
         drop(registered);
+        let missed = door.as_ref().and_then(Door::missed);
         // What it asked for is settled before anybody hears of its end.
         drop(door);
+        // What it could not ask is no fault of its own, whatever it made of that.
+        if let Some(what) = missed {
+            return Err(Trouble::Loss(Loss::Fault { what }));
+        }
         if report.suspended {
             return Err(Trouble::Loss(Loss::Suspended));
         }

@@ -306,10 +306,11 @@ pub fn dollars(usd: f64) -> String {
 /// No more tokens can be in a request than it has bytes.
 fn most(call: &Call, price: Option<Price>, is_subscription: bool) -> Charge {
     let models = price.and_then(|price| price.most_output);
-    let output = match (call.most_output, models) {
+    let each = match (call.most_output, models) {
         (Some(said), Some(most)) => said.min(most),
         (said, most) => said.or(most).unwrap_or(MOST_OUTPUT),
     };
+    let output = each.saturating_mul(call.answers.max(1));
     let usd = price.filter(|_| !is_subscription).map_or(0.0, |price| price.most(call.bytes, output));
     Charge { usd, tokens: call.bytes.saturating_add(output) }
 }

@@ -67,9 +67,20 @@ pub struct Call {
     pub model: String,
     /// How long the request is: no more tokens than this can be in it.
     pub bytes: u64,
-    /// The most that it may answer, where it says so.
+    /// The most that an answer may be long, where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_output: Option<u64>,
+    /// How many answers it wants at once: each is paid.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub answers: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn is_one(count: &u64) -> bool {
+    *count == 1
 }
 
 /// Tokens as the provider counts them. What it does not say is not known, and never 0.

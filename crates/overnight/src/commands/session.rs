@@ -122,6 +122,7 @@ impl Session {
         let paid = (&spec.gateway, spec.limits.allowances());
         let books = Arc::new(Books::open(&site.state(), run, paid, study.state(), &opening));
         let proxies = overnight_engine::load::named_environment(&PROXIES);
+        let gateway = Gateway::new(books.clone(), tape.clone(), proxies).with_keys_of(&spec);
         let shop = Shop {
             keeper,
             spec: Arc::new(spec),
@@ -133,7 +134,7 @@ impl Session {
             sandbox: Arc::new(walls),
             inputs,
             names: Arc::new(names),
-            gateway: Arc::new(Gateway::new(books.clone(), tape.clone(), proxies)),
+            gateway: Arc::new(gateway),
         };
         // Before anything is recorded or spent; a person's own proposal needs nobody.
         let agent = match scope {

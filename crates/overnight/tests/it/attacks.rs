@@ -27,6 +27,16 @@ fn every_attack_is_held_or_said_not_to_be() {
         let count = counts.get(&(level, tier)).copied().unwrap_or(0);
         assert!(count >= at_least, "{counts:?} {}", found["not_run"]);
     }
+    // The gateway is attacked on every tier, and held on every one of them.
+    let held = |attack: &str, tier: &str| {
+        cells.iter().any(|cell| cell["attack"] == attack && cell["tier"] == tier && cell["outcome"] == "held")
+    };
+    for tier in ["standard", "landlock", "none"] {
+        for attack in ["key-repeated", "another-host", "more-than-its-limit", "asks-after-its-end", "trace-forged"] {
+            assert!(held(&format!("models: {attack}"), tier), "{attack} {tier}");
+        }
+    }
+    assert!(held("models: key-looked-for", "standard") && held("models: asks-as-the-scorer", "standard"));
     // What no level below can defend is said, and not passed over.
     let is_said = |attack: &str, level: &str| {
         cells.iter().any(|cell| cell["attack"] == attack && cell["level"] == level && cell["outcome"] == "said")

@@ -69,13 +69,13 @@ impl Night {
             !seen.is_empty() && seen.iter().all(|request| request.header("authorization") == Some(&bearer)),
             "{ran}"
         );
+        let stored = self.stored();
         for form in forms() {
-            let form = form.as_bytes();
-            let (stdout, stderr) = (ran.stdout.as_bytes(), ran.stderr.as_bytes());
-            assert!(!has(stdout, form) && !has(stderr, form), "{ran}");
-            assert_eq!(files_with(&self.repo.dir(), form), Vec::<PathBuf>::new());
-            assert_eq!(files_with(&self.repo.home(), form), Vec::<PathBuf>::new());
-            assert!(!has(self.stored().as_bytes(), form));
+            for text in [&ran.stdout, &ran.stderr, &stored] {
+                assert!(!has(text.as_bytes(), &form), "{ran}");
+            }
+            assert_eq!(files_with(&self.repo.dir(), &form), Vec::<PathBuf>::new());
+            assert_eq!(files_with(&self.repo.home(), &form), Vec::<PathBuf>::new());
         }
     }
 
@@ -85,26 +85,49 @@ impl Night {
         let mut statement = ledger.prepare("select body from events").unwrap();
         let bodies = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
         let bodies: String = bodies.map(Result::unwrap).collect();
-        let shown = self.overnight(&["show", "1", "--output"]);
-        format!("{bodies}{}{}", shown.stdout, shown.stderr)
+        // What is compressed is read as people read it.
+        let exported = self.overnight(&["export", "--atif"]);
+        let mut stored = format!("{bodies}{}{}", exported.stdout, exported.stderr);
+        for row in self.repo.log() {
+            let number = row["experiment"].to_string();
+            for how in [&["--output"][..], &["--trace", "--full"], &["--trace", "--json"], &["--json"]] {
+                let shown = self.overnight(&[&["show", number.as_str()], how].concat());
+                stored.push_str(&format!("{}{}", shown.stdout, shown.stderr));
+            }
+        }
+        stored
     }
 }
 
 /// The key as others may write it.
-fn forms() -> Vec<String> {
-    let hex: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let url: String =
-        KEY.chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || "-_.~".contains(c) {
-                    c.to_string()
-                } else {
-                    format!("%{:02X}", c as u32)
-                }
-            })
-            .collect();
+fn forms() -> Vec<Vec<u8>> {
+    let spelled = |of: &dyn Fn(u8) -> String| KEY.bytes().map(of).collect::<String>();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     let json = serde_json::json!(KEY).to_string();
-    vec![KEY.to_owned(), base64(KEY.as_bytes()), hex.to_uppercase(), hex, url, json.trim_matches('"').to_owned()]
+    let json = json[1..json.len() - 1].to_owned();
+    let mut forms = vec![
+        KEY.to_owned(),
+        json.replace('/', "\\/"),
+        json,
+        KEY.chars().rev().collect(),
+        spelled(&|byte| format!("{byte:02x}")),
+        spelled(&|byte| format!("{byte:02X}")),
+        spelled(&|byte| format!("%{byte:02x}")),
+        spelled(&|byte| if is_plain(byte) { (byte as char).to_string() } else { format!("%{byte:02X}") }),
+        spelled(&|byte| if is_plain(byte) { (byte as char).to_string() } else { format!("%{byte:02x}") }),
+        spelled(&|byte| format!("\\u{byte:04x}")),
+        spelled(&|byte| format!("\\u{byte:04X}")),
+        spelled(&|byte| format!("{byte} ")),
+        // Two bytes a sign; the other order is found in it as well.
+        spelled(&|byte| format!("{}\0", byte as char)).trim_end_matches('\0').to_owned(),
+    ];
+    for before in ["", "x", "xx"] {
+        // The first and the last signs depend on what is around.
+        let written = base64(format!("{before}{KEY}").as_bytes());
+        let inner = written[4..].to_owned();
+        forms.extend([inner.replace('+', "-").replace('/', "_"), inner]);
+    }
+    forms.into_iter().map(String::into_bytes).collect()
 }
 
 fn base64(bytes: &[u8]) -> String {
@@ -146,6 +169,29 @@ fn an_evaluation_asks_a_model_without_a_key_or_a_network() {
     let asked = night.provider.questions().len();
     assert!(asked >= 4, "{asked} questions: {ran}");
     night.assert_no_key(&ran);
+    night.repo.assert_sound();
+}
+
+#[test]
+fn a_provider_that_repeats_the_key_in_every_way_puts_it_nowhere() {
+    let hex: String = KEY.bytes().map(|byte| format!("{byte:02X}")).collect();
+    let url: String = KEY.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let said = format!(
+        "{KEY} {hex} {} {url} {} {}",
+        hex.to_lowercase(),
+        base64(format!("{KEY}xx").as_bytes()),
+        base64(format!("x:{KEY}xx").as_bytes())
+    );
+    let night = Night::new("run = \"python3 task.py\"\nnetwork = \"models\"", &[], &said);
+    let task = format!(
+        "{ASKS}\nx = int(open('knobs.py').read().split()[-1])\nsaid = ask()\nprint(said)\nprint(said, file=sys.stderr)\n\
+         open(os.environ['OVERNIGHT_OUT'] + '/said', 'w').write(said)\nprint('loss:', x)\nassert x > 3, said\n"
+    );
+    night.repo.write("task.py", &task).triplet("[gateway]\nrecord = \"recordings\"").commit("a task");
+    let ran = night.overnight(&["run", "--no-tui", "--experiments", "3"]).ended(0);
+    night.assert_no_key(&ran);
+    let shown = night.overnight(&["show", "1", "--trace", "--full"]);
+    assert!(shown.stdout.contains("[key]"), "it did come, and was taken out: {shown}");
     night.repo.assert_sound();
 }
 

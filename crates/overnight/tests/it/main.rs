@@ -31,6 +31,7 @@ mod hostile;
 mod init;
 mod isolation;
 mod judge;
+mod keys;
 mod layers;
 mod letters;
 mod limits;

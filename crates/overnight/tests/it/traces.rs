@@ -45,6 +45,7 @@ fn keep(repo: &Repo, id: u64, caller: &Caller, request: &Json, answer: &Json) {
         model: "m".to_owned(),
         bytes: 0,
         most_output: None,
+        answers: 1,
     };
     let exchange = Exchange {
         path: "/v1/messages".to_owned(),

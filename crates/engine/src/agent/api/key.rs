@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use overnight_model::spec::KeySource;
 
+use crate::agent::secrets::Secrets;
 use crate::load;
 use crate::process::{Ending, Job, Keeper, Killer, Sandbox, Stdin, Stream};
 
@@ -13,6 +14,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(1);
 /// No key is longer.
 const MOST_BYTES: usize = 16 * 1024;
+/// What is told of what a command complained of.
+const MOST_SAID: usize = 200;
 
 /// The key, or why there is none; `None` where none is needed. A command runs as the person's own, outside of any sandbox
 /// and with all of the environment: it has to reach the person's secrets, and no candidate has a part in it.
@@ -32,7 +35,8 @@ pub fn find(
                 .ok_or(format!("`{name}` is not set"))?
         }
         KeySource::Command(command) => {
-            let told = |what: String| format!("`{command}` gave no key: {what}");
+            let next = format!("type it yourself in {}, or name another source", folder.display());
+            let told = |what: String| format!("`{command}` gave no key: {what}; {next}");
             let job = Job {
                 command: command.clone(),
                 cwd: folder.to_owned(),
@@ -44,20 +48,22 @@ pub fn find(
             };
             let child = keeper.start(&job).map_err(|error| told(error.to_string()))?;
             started(child.killer());
-            let mut printed = Vec::new();
+            let (mut printed, mut complained) = (Vec::new(), Vec::new());
             let report = child.wait(|stream, bytes| {
-                if stream == Stream::Stdout && printed.len() < MOST_BYTES {
-                    printed.extend_from_slice(&bytes[..bytes.len().min(MOST_BYTES - printed.len())]);
-                }
+                let into = if stream == Stream::Stdout { &mut printed } else { &mut complained };
+                into.extend_from_slice(&bytes[..bytes.len().min(MOST_BYTES.saturating_sub(into.len()))]);
             });
             let report = report.map_err(|error| told(error.to_string()))?;
+            let text = String::from_utf8_lossy(&printed).into_owned();
+            let said = said(&String::from_utf8_lossy(&complained), &text);
             match report.ending {
                 Ending::Exited { code: 0 } => {}
-                Ending::Exited { code } => return Err(told(format!("exit code {code}"))),
-                Ending::TimedOut => return Err(told(format!("no end within {} s", LIMIT.as_secs()))),
-                ending => return Err(told(format!("{ending:?}"))),
+                Ending::Exited { code } => return Err(told(format!("exit code {code}{said}"))),
+                Ending::Signaled { signal } => return Err(told(format!("it was ended by signal {signal}{said}"))),
+                Ending::TimedOut => return Err(told(format!("no end within {} s{said}", LIMIT.as_secs()))),
+                Ending::Stopped => return Err(told("it was stopped".to_owned())),
+                ending => return Err(told(format!("{ending:?}{said}"))),
             }
-            let text = String::from_utf8_lossy(&printed).into_owned();
             // Password stores keep notes below.
             text.lines()
                 .next()
@@ -72,6 +78,15 @@ pub fn find(
         true => Ok(Some(key)),
         false => Err("the key has signs in it that no key has".to_owned()),
     }
+}
+
+/// The last thing that a command complained of, without what it printed as a key and without secrets of the person's own.
+fn said(complained: &str, printed: &str) -> String {
+    let Some(line) = complained.lines().map(str::trim).rfind(|line| !line.is_empty()) else { return String::new() };
+    let printed = printed.lines().map(|line| line.trim().to_owned());
+    let secrets = Secrets::of(&load::whole_environment()).and(printed);
+    let line: String = secrets.mask(line).chars().filter(|c| !c.is_control()).take(MOST_SAID).collect();
+    format!(", and said: {line}")
 }
 
 /// Whether a key is there, without running anything: a command says so only when it is asked.

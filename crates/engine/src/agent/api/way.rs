@@ -31,6 +31,7 @@ impl Way {
             protocols: vec![protocol],
             key: key.map(Key::new),
             headers: Vec::new(),
+            no_key: None,
         };
         let pass = gateway.pass_beside()?;
         let door = gateway.open(&pass, None, Guest { caller, upstreams: vec![upstream] })?;

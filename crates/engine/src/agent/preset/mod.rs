@@ -96,7 +96,7 @@ pub(crate) fn command(call: &Call<'_>) -> String {
 
 /// The command that an agent would be started with, for people to read. `set` is what of its variables a person has set.
 pub fn described(coding: &Coding, surface: &[String], set: &[(String, String)]) -> String {
-    let upstreams = gateway::resolve(&spec::Gateway::default(), set, |_| Ok(None)).unwrap_or_default();
+    let upstreams = gateway::resolve(&spec::Gateway::default(), set, |_, _| Ok(None));
     let url = format!("http://127.0.0.1:{}", gateway::PORT);
     let through = Through::new(coding, upstreams, &url, "made-up").ok();
     let environment = through.as_ref().map(|through| through.told(coding, set)).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! What agents really printed, cut short, and what is made of it.
 
 use overnight_model::Timestamp;
+use overnight_model::call::Protocol;
 use overnight_model::event::Trouble;
 use overnight_model::spec::{Coding, Preset};
 
@@ -197,6 +198,24 @@ fn an_agent_is_given_its_own_keys_and_no_others() {
                 .any(|name| ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK"].contains(name))
         );
     }
+}
+
+#[test]
+fn an_agent_whose_provider_has_no_key_is_told_why_and_others_are_not_held_up() {
+    let upstream = |name: &str, protocol, no_key: Option<&str>| crate::gateway::Upstream {
+        name: name.to_owned(),
+        url: "https://a.example".to_owned(),
+        protocols: vec![protocol],
+        key: None,
+        headers: Vec::new(),
+        no_key: no_key.map(ToOwned::to_owned),
+    };
+    let why = "there is no key for `anthropic`: `pass` gave no key: exit code 1";
+    let upstreams =
+        vec![upstream("anthropic", Protocol::Messages, Some(why)), upstream("openai", Protocol::Responses, None)];
+    let through = |preset| Through::new(&Coding::new(preset), upstreams.clone(), "http://x", "k");
+    assert_eq!(through(Preset::Claude).err().as_deref(), Some(why));
+    assert_eq!(through(Preset::Codex).unwrap().upstream().name, "openai");
 }
 
 #[test]

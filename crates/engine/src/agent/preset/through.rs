@@ -41,6 +41,9 @@ impl Through {
         let by_name = upstreams.iter().filter(speaks).find(|upstream| upstream.name == name);
         let found = by_name.or_else(|| upstreams.iter().find(speaks).filter(|_| is_bound));
         let upstream = found.cloned().ok_or_else(|| missing(coding.preset, &name))?;
+        if let Some(why) = &upstream.no_key {
+            return Err(why.clone());
+        }
         Ok(Through { upstream, called, base: String::new(), key: String::new() }.at(url, key))
     }
 

@@ -23,6 +23,7 @@ fn call(books: &Books, bytes: u64) -> Call {
         model: "m".into(),
         bytes,
         most_output: Some(0),
+        answers: 1,
     }
 }
 

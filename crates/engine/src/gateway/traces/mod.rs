@@ -18,10 +18,11 @@ use overnight_model::spec::{Retention, TapeSpec};
 use overnight_model::{BlobId, Timestamp};
 
 pub use redact::Redactor;
+pub(super) use redact::forms;
 pub use store::{Found, MOST_BYTES, Store, Trace, TraceError, Which, experiment_of};
 
 use self::normal::{Normal, Places};
-use self::recordings::{Asker, Recordings, who};
+use self::recordings::{Asked as Name, Asker, Recordings, kind, who};
 use super::{Answer, Exchange, Recorded, Tapes};
 use crate::clock;
 use crate::load::{self, Site};
@@ -81,7 +82,7 @@ enum Mode {
 #[derive(Default)]
 struct Asked {
     counts: HashMap<(String, BlobId), u32>,
-    under_way: HashMap<CallId, (BlobId, Asker)>,
+    under_way: HashMap<CallId, (Name, Asker)>,
 }
 
 impl Tape {
@@ -147,16 +148,16 @@ impl Tape {
     }
 
     /// The request's key and whose it is; the same question of the same asker is its next one.
-    fn ask(&self, call: &Call, normal: &Normal) -> (BlobId, Asker) {
+    fn ask(&self, call: &Call, normal: &Normal, request: &[u8]) -> (Name, Asker) {
         let who = who(call);
-        let kind = who.split(' ').next().unwrap_or_default();
         // What a candidate was answered is never served to a scorer.
-        let key = BlobId::of(format!("{kind} {}", normal.key()).as_bytes());
+        let key = BlobId::of(format!("{} {}", kind(&who), normal.key()).as_bytes());
+        let exact = BlobId::of(&self.redactor().body(request).0);
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let count = asked.counts.entry((who.clone(), key.clone())).or_default();
         let asker = Asker { who, nth: *count };
         *count += 1;
-        (key, asker)
+        (Name { key, exact }, asker)
     }
 
     fn normal(&self, call: &Call, path: &str, request: &[u8]) -> Normal {
@@ -168,13 +169,13 @@ impl Tape {
         let under_way = self.asked.lock().unwrap_or_else(PoisonError::into_inner).under_way.remove(&call.id);
         // Half an answer is none: a replay that served it would not be what happened.
         let is_whole = matches!(exchange.end, CallEnd::Answered | CallEnd::Refused) && !exchange.cut;
-        let (Some((key, asker)), Some(status), true) = (under_way, exchange.status, is_whole) else { return };
+        let (Some((name, asker)), Some(status), true) = (under_way, exchange.status, is_whole) else { return };
         let whole: Vec<u8> = exchange.chunks.iter().flat_map(|(_, bytes)| bytes).copied().collect();
         let (body, _) = self.redactor().body(&whole);
         let (body, _) = rewrite::rewrite(&body, &self.places);
         let answer = Answer { status, content_type: exchange.content_type.clone(), chunks: vec![body] };
         let normal = self.normal(call, &exchange.path, &exchange.request);
-        if let Err(error) = recordings.add(&key, &normal, &asker, &answer) {
+        if let Err(error) = recordings.add(&name, &normal, &asker, &answer) {
             self.is_in_trouble(format!("could not record an answer in {}: {error}", recordings.folder().display()));
         }
     }
@@ -185,14 +186,14 @@ impl Tapes for Tape {
         match &self.mode {
             Mode::Off => Recorded::Live,
             Mode::Record(_) => {
-                let asked = self.ask(call, &self.normal(call, path, request));
+                let asked = self.ask(call, &self.normal(call, path, request), request);
                 self.asked.lock().unwrap_or_else(PoisonError::into_inner).under_way.insert(call.id, asked);
                 Recorded::Live
             }
             Mode::Replay(recordings) => {
                 let normal = self.normal(call, path, request);
-                let (key, asker) = self.ask(call, &normal);
-                match recordings.find(&key, &normal, &asker) {
+                let (name, asker) = self.ask(call, &normal, request);
+                match recordings.find(&name, &normal, &asker) {
                     Recorded::Answer(answer) => {
                         let chunks = answer.chunks.iter().map(|chunk| self.places.back(chunk)).collect();
                         Recorded::Answer(Answer { chunks, ..answer })

@@ -30,6 +30,13 @@ pub(super) struct Asker {
     pub(super) nth: u32,
 }
 
+/// A question by what it means, and by all of its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) key: BlobId,
+    pub(super) exact: BlobId,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Tape {
     version: u32,
@@ -47,6 +54,9 @@ struct Take {
     status: u16,
     content_type: String,
     body: BlobId,
+    /// The request to the letter: one that only means the same may have been made to be answered otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exact: Option<BlobId>,
 }
 
 const VERSION: u32 = 1;
@@ -60,6 +70,11 @@ pub(super) fn who(call: &Call) -> String {
     }
 }
 
+/// `agent`, `task` or `scorer`.
+pub(super) fn kind(who: &str) -> &str {
+    who.split(' ').next().unwrap_or_default()
+}
+
 impl Recordings {
     pub(super) fn at(folder: PathBuf) -> Recordings {
         Recordings(folder)
@@ -70,7 +85,8 @@ impl Recordings {
     }
 
     /// Adds an answer. What this asker got for it in an earlier recording is replaced.
-    pub(super) fn add(&self, key: &BlobId, asked: &Normal, asker: &Asker, answer: &Answer) -> io::Result<()> {
+    pub(super) fn add(&self, name: &Asked, asked: &Normal, asker: &Asker, answer: &Answer) -> io::Result<()> {
+        let Asked { key, exact } = name;
         let bytes: Vec<u8> = answer.chunks.concat();
         let body = BlobId::of(&bytes);
         let file = self.answer(&body);
@@ -90,23 +106,27 @@ impl Recordings {
         };
         tape.answers.retain(|take| take.asker != *asker);
         let (status, content_type) = (answer.status, answer.content_type.clone());
-        tape.answers.push(Take { asker: asker.clone(), status, content_type, body });
+        tape.answers.push(Take { asker: asker.clone(), status, content_type, body, exact: Some(exact.clone()) });
         let mut text = serde_json::to_vec_pretty(&tape).map_err(io::Error::other)?;
         text.push(b'\n');
         write(&self.request(key), &text)
     }
 
     /// The answer that was recorded for this request, or what is missing.
-    pub(super) fn find(&self, key: &BlobId, asked: &Normal, asker: &Asker) -> Recorded {
+    pub(super) fn find(&self, name: &Asked, asked: &Normal, asker: &Asker) -> Recorded {
+        let Asked { key, exact } = name;
         let miss = |what: String| Recorded::Miss { what };
         let tape = match self.tape(key) {
             Ok(Some(tape)) => tape,
-            Ok(None) => return miss(self.nearest(asked)),
+            Ok(None) => return miss(self.nearest(asked, asker)),
             Err(what) => return miss(what),
         };
-        // Its own, else what whoever came first got: another attempt may ask the same.
+        // Its own, else what whoever came first got: another attempt may ask the same. Who asked for it to the letter comes
+        // before who asked for what only means the same: a candidate could have had that answered wrongly on purpose.
         let own = tape.answers.iter().find(|take| take.asker == *asker);
-        let Some(take) = own.or_else(|| tape.answers.iter().find(|take| take.asker.nth == asker.nth)) else {
+        let same = || tape.answers.iter().filter(|take| take.asker.nth == asker.nth);
+        let others = || same().find(|take| take.exact.as_ref() == Some(exact)).or_else(|| same().next());
+        let Some(take) = own.or_else(others) else {
             let most = tape.answers.iter().map(|take| take.asker.nth + 1).max().unwrap_or(0);
             return miss(format!("it was recorded {} in one attempt, and is asked for once more", times(most)));
         };
@@ -139,8 +159,9 @@ impl Recordings {
         }
     }
 
-    /// Which recording comes nearest, and where it differs.
-    fn nearest(&self, asked: &Normal) -> String {
+    /// Which recording comes nearest, and where it differs. Only of those who ask in the same place: what a scorer asks is
+    /// nothing for candidates to read.
+    fn nearest(&self, asked: &Normal, asker: &Asker) -> String {
         let folder = self.0.join("requests");
         let mut files: Vec<PathBuf> = fs::read_dir(&folder)
             .map(|entries| {
@@ -157,6 +178,8 @@ impl Recordings {
         }
         let read = |path: &PathBuf| -> Option<Normal> {
             let tape: Tape = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+            let is_same_kind = |take: &Take| kind(&take.asker.who) == kind(&asker.who);
+            tape.answers.iter().any(is_same_kind).then_some(())?;
             Some(Normal { protocol: tape.protocol, path: tape.path, body: tape.request })
         };
         let same = files.iter().take(MOST_NEAR).filter_map(read).filter(|known| known.protocol == asked.protocol);

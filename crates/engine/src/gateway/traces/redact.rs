@@ -94,8 +94,8 @@ fn without(body: Vec<u8>, key: &[u8]) -> (Vec<u8>, u64) {
     (made, found)
 }
 
-/// A key as it is, and as common encodings write it: hexadecimal, in an address, in JSON, and in base 64 at any place of
-/// what was encoded.
+/// A key as it is, and as common encodings write it: hexadecimal, in an address, in JSON of any writer, and in base 64 at any
+/// place of what was encoded.
 pub(crate) fn forms(key: &str) -> Vec<String> {
     let key = key.trim();
     if key.len() < SHORTEST {
@@ -103,14 +103,22 @@ pub(crate) fn forms(key: &str) -> Vec<String> {
     }
     let bytes = key.as_bytes();
     let json = serde_json::Value::from(key).to_string();
-    let mut forms = vec![key.to_owned(), hex(bytes), hex(bytes).to_uppercase(), json[1..json.len() - 1].to_owned()];
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
-    forms.push(
-        bytes
-            .iter()
-            .map(|byte| if is_plain(byte) { (*byte as char).to_string() } else { format!("%{byte:02X}") })
-            .collect(),
-    );
+    let json = &json[1..json.len() - 1];
+    let mut forms =
+        vec![key.to_owned(), hex(bytes), hex(bytes).to_uppercase(), json.to_owned(), json.replace('/', "\\/")];
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let spelled = |is_plain: &dyn Fn(u8) -> bool, other: &dyn Fn(u8) -> String| -> String {
+        bytes.iter().map(|byte| if is_plain(*byte) { (*byte as char).to_string() } else { other(*byte) }).collect()
+    };
+    forms.push(spelled(&is_plain, &|byte| format!("%{byte:02X}")));
+    forms.push(spelled(&is_plain, &|byte| format!("%{byte:02x}")));
+    forms.push(spelled(&|_| false, &|byte| format!("%{byte:02X}")));
+    forms.push(spelled(&|_| false, &|byte| format!("%{byte:02x}")));
+    // Careful writers of JSON escape what HTML knows, or all of it.
+    forms.push(spelled(&|byte| is_plain(byte) || b"/+=: ".contains(&byte), &|byte| format!("\\u{byte:04x}")));
+    forms.push(spelled(&is_plain, &|byte| format!("\\u{byte:04x}")));
+    forms.push(spelled(&|_| false, &|byte| format!("\\u{byte:04x}")));
+    forms.push(spelled(&|_| false, &|byte| format!("\\u{byte:04X}")));
     for alphabet in [STANDARD, FOR_ADDRESSES] {
         forms.extend((0..3).map(|offset| base64_inside(bytes, offset, alphabet)).filter(|form| form.len() >= SHORTEST));
     }

@@ -19,6 +19,7 @@ fn call(id: u64, caller: Caller) -> Call {
         model: "m".to_owned(),
         bytes: 1,
         most_output: None,
+        answers: 1,
     }
 }
 
@@ -372,6 +373,32 @@ fn a_candidate_cannot_put_words_into_a_scorers_mouth() {
     let scorer = Caller::Scorer { trial: TrialId(7), experiment: ExperimentId(1) };
     assert!(heard(&tape, 1, scorer, &request("grade this", "a")).is_err());
     assert_eq!(heard(&tape, 2, task(7), &request("grade this", "a")).unwrap(), "10 of 10");
+}
+
+#[test]
+fn what_a_scorer_asked_is_not_told_to_a_candidate_that_asks_something_like_it() {
+    let project = Project::new();
+    let tape = project.recording();
+    let scorer = Caller::Scorer { trial: TrialId(7), experiment: ExperimentId(1) };
+    ask(&tape, 1, scorer.clone(), &request("grade this: the label is 4711", "a"), "10 of 10");
+    let tape = project.replaying();
+    let miss = heard(&tape, 1, task(7), &request("grade this: the label is x", "a")).unwrap_err();
+    assert!(!miss.contains("4711") && miss.contains("nothing like it is recorded"), "{miss}");
+    let miss = heard(&tape, 2, scorer, &request("grade this: the label is x", "a")).unwrap_err();
+    assert!(miss.contains("4711"), "its own kind is helped: {miss}");
+}
+
+#[test]
+fn who_asked_to_the_letter_is_served_before_who_asked_what_only_means_the_same() {
+    let project = Project::new();
+    let tape = project.recording();
+    // A date is no part of the question, and models are told by it what to say.
+    ask(&tape, 1, task(1), &request("which x? 1999-01-01", "a"), "poison");
+    ask(&tape, 2, task(2), &request("which x? 2026-11-16", "a"), "honest");
+    let tape = project.replaying();
+    assert_eq!(heard(&tape, 1, task(9), &request("which x? 2026-11-16", "a")).unwrap(), "honest");
+    assert_eq!(heard(&tape, 2, task(1), &request("which x? 2026-11-16", "a")).unwrap(), "poison", "its own");
+    assert_eq!(heard(&tape, 3, task(8), &request("which x? 2027-01-01", "a")).unwrap(), "poison", "whoever came first");
 }
 
 #[test]

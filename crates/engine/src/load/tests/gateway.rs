@@ -101,6 +101,17 @@ fn what_is_kept_of_calls_is_read_and_checked() {
 }
 
 #[test]
+fn recordings_are_not_an_agents_to_write() {
+    let top = TOP.replace("\"train.py\"\n", "[\"train.py\", \"src/*.py\"]\n");
+    for key in ["record", "replay"] {
+        let text = parse_in("", &format!("{top}[gateway]\n{key} = \"src\"\n")).unwrap_err().to_string();
+        let what = format!("`gateway.{key}` is a folder that agents may write to: `src/a.py` in it is surface");
+        assert!(text.contains(&what), "{text}");
+        assert!(parse_in("", &format!("{top}[gateway]\n{key} = \"src-tapes\"\n")).is_ok());
+    }
+}
+
+#[test]
 fn a_persons_own_prices_and_what_to_do_about_another_model_are_read() {
     let found = parse_in(
         "",

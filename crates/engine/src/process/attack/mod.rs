@@ -5,9 +5,13 @@
 //! stops at the amount it was given.
 
 mod calls;
+mod decode;
 mod look;
+mod models;
 mod reach;
 mod take;
+
+pub use models::{DECOY, KEY_BEGINS, KEY_DIGITS};
 
 /// How an attack went, seen from inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +48,8 @@ impl Outcome {
 pub fn attack(name: &str, arguments: &[String]) -> Option<Outcome> {
     let first = arguments.first().map(String::as_str);
     let number = || first.and_then(|text| text.parse::<u64>().ok());
+    let gateway = || models::Gateway::of(first?, arguments.get(1)?);
+    let third = || arguments.get(2).and_then(|text| text.parse::<u64>().ok());
     Some(match name {
         "read" => look::read(arguments),
         "write" => look::write(arguments),
@@ -65,6 +71,13 @@ pub fn attack(name: &str, arguments: &[String]) -> Option<Outcome> {
         "lock" => reach::lock(first?),
         "lock-input" => reach::lock_input(),
         "watch" => reach::watch(first?),
+        "models-ask" => models::ask(&gateway()?, arguments.get(2)?),
+        "models-look" => models::look(arguments),
+        "models-echo" => models::echo(&gateway()?),
+        "models-host" => models::host(&gateway()?, third()? as u16),
+        "models-spend" => models::spend(&gateway()?, third()?),
+        "models-late" => models::late(&gateway()?),
+        "models-forge" => models::forge(&gateway()?),
         "memory" => take::memory(number()?, false),
         "memory-hidden" => take::memory(number()?, true),
         "memory-forks" => take::memory_in_forks(number()?),

@@ -81,6 +81,15 @@ pub(crate) fn drop_capabilities() -> Result<(), Failure> {
     }
 }
 
+/// Has the calling process, and what comes of it, leave no core file unless somebody wants one: it may hold keys, as a
+/// command does that prints one.
+pub(crate) fn leave_no_core() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Core);
+    let current = Some(maximum.map_or(NO_CORE, |hard| hard.min(NO_CORE)));
+    // It only takes from itself, which cannot fail.
+    let _ = setrlimit(Resource::Core, Rlimit { current, maximum });
+}
+
 /// Keeps processes of the same user away from the memory and the descriptors of the calling one.
 ///
 /// Inherited by a fork, until the exec. Afterwards its files in /proc belong to root.

@@ -81,18 +81,30 @@ impl Site {
     }
 
     pub fn with(url: &str, patience: Patience) -> Site {
+        Site::with_environment(url, patience, &[])
+    }
+
+    /// With what the environment says of proxies.
+    pub fn with_environment(url: &str, patience: Patience, environment: &[(&str, &str)]) -> Site {
+        Site::of(environment, patience, |upstream| Upstream { url: url.to_owned(), ..upstream })
+    }
+
+    /// With a provider that is changed first.
+    pub fn of(environment: &[(&str, &str)], patience: Patience, change: impl Fn(Upstream) -> Upstream) -> Site {
         let books = Arc::new(Books::default());
-        let gateway = Gateway::new(books.clone(), books.clone(), Vec::new()).with_patience(patience);
+        let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let gateway = Gateway::new(books.clone(), books.clone(), environment).with_patience(patience);
         let pass = gateway.pass_beside().unwrap();
         let caller = Caller::Agent { name: "ada".into(), experiment: ExperimentId(7) };
         let upstream = Upstream {
             name: "here".into(),
-            url: url.to_owned(),
+            url: String::new(),
             protocols: Protocol::ALL.to_vec(),
             key: Some(Key::new(KEY)),
             headers: Vec::new(),
+            no_key: None,
         };
-        let guest = Guest { caller, upstreams: vec![upstream] };
+        let guest = Guest { caller, upstreams: vec![change(upstream)] };
         let door = Some(gateway.open(&pass, None, guest).unwrap());
         Site { books, pass, door, _gateway: gateway }
     }
@@ -119,6 +131,11 @@ impl Site {
     /// The whole answer to a request.
     pub fn ask(&self, path: &str, body: &str) -> String {
         rest(self.send(path, body))
+    }
+
+    /// Why a call did not go out for want of a key.
+    pub fn missed(&self) -> Option<String> {
+        self.door.as_ref().unwrap().missed()
     }
 
     /// Closes the door; what came of the calls.

@@ -55,6 +55,7 @@ impl Project {
             protocols: Protocol::ALL.to_vec(),
             key: Some(Key::new(KEY)),
             headers: Vec::new(),
+            no_key: None,
         };
         let caller = Caller::Agent { name: agent.to_owned(), experiment: ExperimentId(1) };
         let door = gateway.open(&pass, None, Guest { caller, upstreams: vec![upstream] }).unwrap();

@@ -13,6 +13,7 @@ fn call(id: u64, caller: Caller, bytes: u64, most_output: u64) -> Call {
         model: "known".into(),
         bytes,
         most_output: Some(most_output),
+        answers: 1,
     }
 }
 
@@ -48,6 +49,21 @@ fn night(cost_usd: Option<f64>, tokens: Option<u64>) -> Allowances {
 }
 
 const HALF: u64 = 500_000;
+
+#[test]
+fn every_answer_that_a_call_wants_at_once_is_reserved() {
+    let mut account = account(night(Some(3.0), None));
+    let six = Call { answers: 6, ..call(1, agent(1), HALF, HALF) };
+    assert!(matches!(account.admit(&six), Admission::Refuse { .. }), "it would be three and a half dollars");
+    let three = Call { answers: 3, ..call(2, agent(1), HALF, HALF) };
+    assert_eq!(account.admit(&three), Admission::Go(Charge { usd: 2.0, tokens: 4 * HALF }));
+    let silent = Call { answers: 9, most_output: None, ..call(3, agent(1), 1, 1) };
+    let tokens = most(&silent, None, false).tokens;
+    assert_eq!(tokens, 1 + 9 * MOST_OUTPUT);
+    let text = serde_json::to_string(&three).unwrap();
+    assert_eq!(serde_json::from_str::<Call>(&text).unwrap(), three);
+    assert!(!serde_json::to_string(&call(4, agent(1), 1, 1)).unwrap().contains("answers"));
+}
 
 #[test]
 fn a_call_is_refused_when_it_could_go_beyond_the_limit_and_says_which() {

@@ -18,6 +18,7 @@ fn called(id: u64, caller: Caller, cost_usd: Option<f64>) -> Called {
             model: "m".into(),
             bytes: 1000,
             most_output: Some(50),
+            answers: 1,
         },
         outcome: CallOutcome {
             end: CallEnd::Answered,

@@ -128,6 +128,12 @@ impl Fixture {
         self
     }
 
+    /// With one more variable in the environment of the engine.
+    pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Fixture {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     pub(crate) fn repo(&self) -> PathBuf {
         self.root.join("repo")
     }
@@ -162,7 +168,8 @@ impl Fixture {
     pub(crate) fn before(&self) -> Before {
         let mut files = BTreeMap::new();
         let repo = self.repo();
-        collect(&repo, &mut files, &[repo.join(".git"), repo.join(".overnight")]);
+        // Recordings are the engine's, and looked at by who attacks them.
+        collect(&repo, &mut files, &[".git", ".overnight", "recordings"].map(|name| repo.join(name)));
         for name in ["HEAD", "index", "config", "hooks", "refs/heads/main", "packed-refs"] {
             collect(&repo.join(".git").join(name), &mut files, &[]);
         }

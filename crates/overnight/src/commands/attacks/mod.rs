@@ -9,8 +9,10 @@ mod cells;
 mod fixture;
 mod host;
 mod list;
+mod models;
 mod nulls;
 mod proposals;
+mod provider;
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -72,6 +74,7 @@ fn carry_out(scratch: &Scratch, host: &Host, tiers: &[Tier]) -> Outcome<(Vec<Cel
     let skip = &skipped;
     let mut work: Vec<Work<'_>> = Vec::new();
     for tier in tiers.iter().copied() {
+        work.push(Box::new(move || models::attacked(root, host, tier)));
         for level in LEVELS {
             for part in 0..cells::PARTS {
                 work.push(Box::new(move || cells::in_one_study(root, host, level, tier, part)));
@@ -90,6 +93,7 @@ fn carry_out(scratch: &Scratch, host: &Host, tiers: &[Tier]) -> Outcome<(Vec<Cel
             Ok(Vec::new())
         }
     }));
+    work.push(Box::new(move || models::replayed(root, host, strongest)));
     work.push(Box::new(move || proposals::refused(root, host, strongest)));
     for tier in tiers.iter().copied() {
         for level in LEVELS {
