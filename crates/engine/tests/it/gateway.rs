@@ -2,6 +2,7 @@
 
 mod common;
 mod faults;
+mod many;
 mod tapes;
 mod tricks;
 

@@ -32,6 +32,7 @@ fn answered(input: u64) -> CallOutcome {
         status: Some(200),
         model: Some("m".into()),
         tokens: Tokens { input: Some(input), output: Some(0), ..Tokens::default() },
+        trouble: None,
         replayed: false,
         wall: Millis(1),
         first_byte: None,
