@@ -150,15 +150,16 @@ fn a_provider_that_is_down_for_an_hour_is_asked_a_few_times_and_the_night_goes_o
     let during: Vec<_> = report.turns.iter().filter(|turn| (from..to).contains(&turn.at)).collect();
     let (good, others): (Vec<_>, Vec<_>) = during.into_iter().partition(|turn| turn.agent == "good");
     // 15 seconds, 30, a minute ... up to ten.
-    assert!((8..=12).contains(&good.len()), "{good:?}");
+    assert!((6..=12).contains(&good.len()), "{good:?}");
     let what = "provider outage: the agent ended: exit code 1".to_owned();
     let failure = AttemptFailure::Error { what, trouble: Some(Trouble::Outage) };
     assert!(good.iter().all(|turn| turn.failure.as_ref() == Some(&failure)), "{good:?}");
     let proposals = others.iter().filter(|turn| turn.failure.is_none()).count();
     assert!(proposals > 20, "the slot was not idle: {proposals} proposals of others in an hour");
     let after: Vec<_> = report.turns.iter().filter(|turn| turn.agent == "good" && turn.at >= to).collect();
-    assert!(after.len() > 5, "it has its turns again: {after:?}");
-    assert!(after[0].at <= to + 11 * MINUTE && after[0].failure.as_ref() != Some(&failure), "{:?}", after[0]);
+    assert!(after.len() > 2, "it has its turns again: {after:?}");
+    // Ten minutes of waiting, and what others have begun.
+    assert!(after[0].at <= to + 15 * MINUTE && after[0].failure.as_ref() != Some(&failure), "{:?}", after[0]);
     // Nothing of it is an experiment, and nothing of it ended a run.
     assert!(report.experiments >= 90 + good.len() as u64, "{} experiments", report.experiments);
     assert_eq!(report.crashes, 0);
