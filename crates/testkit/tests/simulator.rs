@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::panic::{catch_unwind, resume_unwind};
 
+use overnight_model::event::{AttemptFailure, Trouble};
 use overnight_testkit::sim::{KEEP_STAGES, Limits, Point, Report, Seen, Setup, Simulation};
 
 /// Runs seeds, and says which one failed and how to see it again.
@@ -137,6 +138,31 @@ fn a_team_whose_members_differ_fail_and_are_waited_for_gives_the_best_most_turns
     let all: usize = turns.values().sum();
     assert!(turns["good"] * 2 > turns["bad"] * 3, "{turns:?}");
     assert!(turns.values().all(|turns| *turns * 15 > all), "nobody is left out: {turns:?}");
+}
+
+/// What the gateway records of a provider that is not reached is all that the loop learns here: whoever asks is a program
+/// that only says that it failed.
+#[test]
+fn a_provider_that_is_down_for_an_hour_is_asked_a_few_times_and_the_night_goes_on_without_it() {
+    const MINUTE: i64 = 60_000;
+    let (from, to) = (5 * MINUTE, 65 * MINUTE);
+    let report = Simulation::of(Setup::outage(7, (from, to))).run();
+    let during: Vec<_> = report.turns.iter().filter(|turn| (from..to).contains(&turn.at)).collect();
+    let (good, others): (Vec<_>, Vec<_>) = during.into_iter().partition(|turn| turn.agent == "good");
+    // 15 seconds, 30, a minute ... up to ten.
+    assert!((6..=12).contains(&good.len()), "{good:?}");
+    let what = "provider outage: the agent ended: exit code 1".to_owned();
+    let failure = AttemptFailure::Error { what, trouble: Some(Trouble::Outage) };
+    assert!(good.iter().all(|turn| turn.failure.as_ref() == Some(&failure)), "{good:?}");
+    let proposals = others.iter().filter(|turn| turn.failure.is_none()).count();
+    assert!(proposals > 20, "the slot was not idle: {proposals} proposals of others in an hour");
+    let after: Vec<_> = report.turns.iter().filter(|turn| turn.agent == "good" && turn.at >= to).collect();
+    assert!(after.len() > 2, "it has its turns again: {after:?}");
+    // Ten minutes of waiting, and what others have begun.
+    assert!(after[0].at <= to + 15 * MINUTE && after[0].failure.as_ref() != Some(&failure), "{:?}", after[0]);
+    // Nothing of it is an experiment, and nothing of it ended a run.
+    assert!(report.experiments >= 90 + good.len() as u64, "{} experiments", report.experiments);
+    assert_eq!(report.crashes, 0);
 }
 
 #[test]

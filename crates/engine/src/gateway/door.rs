@@ -17,7 +17,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::busy::Count;
 use super::line::Line;
-use super::record::settle_all;
+use super::record::{settle_all, shelf};
 use super::serve::{Entry, Hall, Patience};
 use super::traces::Tape;
 use super::{Accounts, PORT, Plain, Tapes, Upstream, variables};
@@ -25,8 +25,10 @@ use crate::load;
 
 /// Streams are light: two threads carry some hundreds.
 const THREADS: usize = 2;
-/// Calls wait here until they are written down.
+/// Calls wait here until they are written down; names of providers are looked up here as well.
 const BLOCKING: usize = 32;
+/// Those that calls may not take.
+const LOOKUPS: usize = 8;
 /// Connections of one job at the same time; more of them wait.
 const CONNECTIONS: usize = 256;
 /// Descriptors for all of them, each with one to its provider.
@@ -169,7 +171,15 @@ impl Gateway {
         let (clerk, calls) = mpsc::channel();
         let line = Line::new(&self.environment)?;
         let (accounts, tapes) = (self.accounts.clone(), self.tapes.clone());
-        let hall = Hall { line, accounts: accounts.clone(), tapes: tapes.clone(), clerk, patience: self.patience };
+        let hall = Hall {
+            line,
+            accounts: accounts.clone(),
+            tapes: tapes.clone(),
+            clerk,
+            shelf: shelf(),
+            waiting: Arc::new(Semaphore::new(BLOCKING - LOOKUPS)),
+            patience: self.patience,
+        };
         let clerk = std::thread::Builder::new()
             .name("gateway-clerk".to_owned())
             .spawn(move || settle_all(calls, &accounts, &tapes))?;

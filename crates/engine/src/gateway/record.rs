@@ -5,19 +5,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
 use bytes::Bytes;
+use hyper::header::HeaderMap;
 use overnight_model::Millis;
 use overnight_model::call::usage::{Meter, Metered};
 use overnight_model::call::{Call, CallEnd, CallOutcome};
-use tokio::sync::OwnedSemaphorePermit;
+use overnight_model::event::Trouble;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::busy::Busy;
 use super::{Accounts, Exchange, Tapes};
-use crate::clock::Stopwatch;
+use crate::agent::api::{Answered, trouble_of};
+use crate::clock::{self, Stopwatch};
 
 /// What is kept of an answer: more than any model writes in one.
 pub(super) const KEPT: usize = 16 * 1024 * 1024;
+/// What is kept of all answers together, from their first byte until they are settled, in KiB: of what comes when that is
+/// taken, the rest is passed on and not kept.
+const KEPT_IN_ALL: usize = 256 * 1024;
 /// What a piece costs beside its bytes.
 const PIECE: usize = 64;
+/// So many KiB are taken at once, so that not every piece has to ask.
+const STEP: usize = 64;
+/// What an error says of itself is short.
+const ERROR: usize = 64 * 1024;
 
 /// A call under way. Dropped before its end is known, its caller has hung up.
 pub(super) struct Record {
@@ -31,10 +41,15 @@ pub(super) struct Record {
     status: Option<u16>,
     content_type: String,
     is_stream: bool,
+    /// Of an answer that is none.
+    headers: Vec<(String, String)>,
     meter: Option<Meter>,
     chunks: Vec<(Millis, Vec<u8>)>,
     kept: usize,
     cut: bool,
+    /// Room for what is kept, and what was taken of it.
+    shelf: Arc<Semaphore>,
+    room: Option<OwnedSemaphorePermit>,
     watch: Stopwatch,
     clerk: mpsc::Sender<Closed>,
     /// Gone when the call is settled, and not before.
@@ -49,16 +64,28 @@ pub(super) struct Hold {
     pub(super) in_vain: Arc<AtomicU64>,
 }
 
+/// Room for all answers that are kept at the same time.
+pub(super) fn shelf() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(KEPT_IN_ALL))
+}
+
 /// A call that is over.
 pub(super) struct Closed {
     call: Call,
     outcome: CallOutcome,
     exchange: Exchange,
     _hold: Option<Hold>,
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Record {
-    pub(super) fn new(call: Call, path: String, request: Bytes, clerk: mpsc::Sender<Closed>, hold: Hold) -> Record {
+    pub(super) fn new(
+        call: Call,
+        (path, request): (String, Bytes),
+        clerk: mpsc::Sender<Closed>,
+        shelf: Arc<Semaphore>,
+        hold: Hold,
+    ) -> Record {
         Record {
             call,
             end: None,
@@ -69,10 +96,13 @@ impl Record {
             status: None,
             content_type: String::new(),
             is_stream: false,
+            headers: Vec::new(),
             meter: None,
             chunks: Vec::new(),
             kept: 0,
             cut: false,
+            shelf,
+            room: None,
             watch: Stopwatch::start(),
             clerk,
             hold: Some(hold),
@@ -89,8 +119,13 @@ impl Record {
     }
 
     /// The head of the answer.
-    pub(super) fn begins(&mut self, status: u16, content_type: &str) {
+    pub(super) fn begins(&mut self, status: u16, content_type: &str, headers: &HeaderMap) {
         self.status = Some(status);
+        if !(200..300).contains(&status) {
+            let text =
+                headers.iter().filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+            self.headers = text.collect();
+        }
         self.content_type = content_type.to_owned();
         self.is_stream = content_type.starts_with("text/event-stream");
         self.meter = Some(Meter::new(self.call.protocol, self.is_stream));
@@ -101,11 +136,12 @@ impl Record {
         if let Some(meter) = &mut self.meter {
             meter.feed(piece);
         }
-        if self.kept + piece.len() + PIECE > KEPT {
+        let needed = self.kept + piece.len() + PIECE;
+        if !self.cut && (needed > KEPT || !self.has_room(needed)) {
             self.cut = true;
         }
         if !self.cut {
-            self.kept += piece.len() + PIECE;
+            self.kept = needed;
             self.chunks.push((self.elapsed(), piece.to_vec()));
         }
     }
@@ -119,6 +155,35 @@ impl Record {
     pub(super) fn is_answered(&mut self) {
         let is_good = self.status.is_some_and(|status| (200..300).contains(&status));
         self.ends(if is_good { CallEnd::Answered } else { CallEnd::Refused });
+    }
+
+    /// Whether so many bytes may be kept of this one. Nobody waits for it.
+    fn has_room(&mut self, needed: usize) -> bool {
+        let had = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = needed.div_ceil(1024).saturating_sub(had);
+        if more == 0 {
+            return true;
+        }
+        let Ok(permit) = self.shelf.clone().try_acquire_many_owned(more.max(STEP) as u32) else { return false };
+        match &mut self.room {
+            Some(room) => room.merge(permit),
+            none => *none = Some(permit),
+        }
+        true
+    }
+
+    /// What was wrong at the provider, as far as that is known from here.
+    fn trouble(&mut self, end: CallEnd) -> Option<Trouble> {
+        match end {
+            CallEnd::Unreached | CallEnd::Broken => Some(Trouble::Outage),
+            CallEnd::Refused => {
+                let body = self.chunks.iter().flat_map(|(_, bytes)| bytes).copied().take(ERROR).collect();
+                let (status, headers) = (self.status?, std::mem::take(&mut self.headers));
+                let found = trouble_of(&Answered { status, headers, body }, clock::now());
+                found.filter(|trouble| *trouble != Trouble::Other)
+            }
+            _ => None,
+        }
     }
 
     fn elapsed(&self) -> Millis {
@@ -140,11 +205,13 @@ impl Drop for Record {
         if let Some(hold) = self.hold.as_ref().filter(|_| end != CallEnd::Answered) {
             hold.in_vain.fetch_add(1, Ordering::Relaxed);
         }
+        let trouble = self.trouble(end);
         let outcome = CallOutcome {
             end,
             status: self.status,
             model,
             tokens,
+            trouble,
             replayed: self.is_replayed,
             wall: self.elapsed(),
             first_byte: self.chunks.first().map(|(at, _)| *at),
@@ -160,7 +227,8 @@ impl Drop for Record {
             end,
             replayed: self.is_replayed,
         };
-        let closed = Closed { call: self.call.clone(), outcome, exchange, _hold: self.hold.take() };
+        let (_hold, _room) = (self.hold.take(), self.room.take());
+        let closed = Closed { call: self.call.clone(), outcome, exchange, _hold, _room };
         // The clerk outlives every call.
         let _ = self.clerk.send(closed);
     }
@@ -168,8 +236,58 @@ impl Drop for Record {
 
 /// The clerk's work: one call after another, off every stream.
 pub(super) fn settle_all(calls: mpsc::Receiver<Closed>, accounts: &Arc<dyn Accounts>, tapes: &Arc<dyn Tapes>) {
-    for Closed { call, mut outcome, exchange, _hold } in calls {
+    for Closed { call, mut outcome, exchange, _hold, _room } in calls {
         outcome.trace = tapes.keep(&call, &exchange);
         accounts.settle(&call, &outcome);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use overnight_model::ExperimentId;
+    use overnight_model::call::{CallId, Caller, Protocol};
+
+    use super::*;
+    use crate::gateway::busy::Count;
+
+    fn record(clerk: &mpsc::Sender<Closed>, shelf: &Arc<Semaphore>) -> Record {
+        let call = Call {
+            id: CallId(1),
+            caller: Caller::Agent { name: "a".into(), experiment: ExperimentId(1) },
+            provider: "p".into(),
+            protocol: Protocol::Chat,
+            model: "m".into(),
+            bytes: 1,
+            most_output: None,
+            answers: 1,
+        };
+        let hold = Hold { _busy: Count::default().begin(), _memory: None, in_vain: Arc::default() };
+        let mut record = Record::new(call, (String::new(), Bytes::new()), clerk.clone(), shelf.clone(), hold);
+        record.is_known = true;
+        record
+    }
+
+    #[test]
+    fn what_is_kept_of_all_answers_together_has_a_limit_and_is_free_again_when_they_are_settled() {
+        let (clerk, closed) = mpsc::channel();
+        let room = 4 * STEP;
+        let shelf = Arc::new(Semaphore::new(room));
+        let (mut one, mut two, mut three) = (record(&clerk, &shelf), record(&clerk, &shelf), record(&clerk, &shelf));
+        let piece = [b'x'; 1000];
+        // A hundred and seventy-seven KiB of two hundred and fifty-six.
+        (0..170).for_each(|_| one.hears(&piece));
+        two.hears(&piece);
+        three.hears(&piece);
+        assert!(!one.cut && !two.cut && three.cut, "the third came too late");
+        (0..1000).for_each(|_| one.hears(&piece));
+        assert!(one.cut, "there is no room for more");
+        drop((one, two, three));
+        let closed: Vec<Closed> = closed.try_iter().collect();
+        let bytes = |closed: &Closed| closed.exchange.chunks.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+        assert!(closed.iter().map(bytes).sum::<usize>() <= room * 1024);
+        assert!(bytes(&closed[0]) >= 170_000 && closed[0].exchange.cut);
+        assert!(shelf.available_permits() < room, "it is taken until it is settled");
+        drop(closed);
+        assert_eq!(shelf.available_permits(), room);
     }
 }

@@ -64,6 +64,11 @@ pub(super) struct Hall {
     pub(super) accounts: Arc<dyn Accounts>,
     pub(super) tapes: Arc<dyn Tapes>,
     pub(super) clerk: mpsc::Sender<Closed>,
+    /// Room for what is kept of answers until they are settled.
+    pub(super) shelf: Arc<Semaphore>,
+    /// Calls that may wait to be admitted, each in a thread of its own. Fewer than there are threads: those that were admitted
+    /// need some to look up a name, and the others wait for them.
+    pub(super) waiting: Arc<Semaphore>,
     pub(super) patience: Patience,
 }
 
@@ -147,7 +152,8 @@ impl Entry {
             answers,
         };
         let hold = Hold { _busy: self.count.begin(), _memory: memory, in_vain: self.in_vain.clone() };
-        let record = Record::new(call, path, bytes, self.hall.clerk.clone(), hold);
+        let Hall { clerk, shelf, .. } = &*self.hall;
+        let record = Record::new(call, (path, bytes), clerk.clone(), shelf.clone(), hold);
         let record = self.admit(record).await?;
         self.forward(letter, mask, record).await
     }
@@ -224,7 +230,10 @@ impl Entry {
     async fn admit(&self, mut record: Record) -> Result<Record, Box<Response<Body>>> {
         let hall = self.hall.clone();
         let protocol = record.call.protocol;
+        // Never closed.
+        let place = hall.waiting.clone().acquire_owned().await.ok();
         let asked = tokio::task::spawn_blocking(move || {
+            let _place = place;
             record.is_known = true;
             match hall.tapes.recorded(&record.call, record.path(), record.request()) {
                 Recorded::Live => match hall.accounts.admit(&record.call) {
@@ -311,7 +320,7 @@ impl Entry {
         let (head, from) = answer.into_parts();
         if let Some(record) = &mut record {
             let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-            record.begins(head.status.as_u16(), content_type.unwrap_or_default());
+            record.begins(head.status.as_u16(), content_type.unwrap_or_default(), &head.headers);
         }
         let headers = passed_back(&head.headers, &mask);
         let mut response = Response::new(Body::passing(from, mask, record, self.hall.patience.idle));
@@ -421,7 +430,7 @@ fn without(headers: &HeaderMap, is_left_out: impl Fn(&str) -> bool) -> HeaderMap
 
 fn recorded(answer: super::Answer, mut record: Record) -> Response<Body> {
     record.is_replayed = true;
-    record.begins(answer.status, &answer.content_type);
+    record.begins(answer.status, &answer.content_type, &HeaderMap::new());
     let pieces = answer.chunks.into_iter().filter(|piece| !piece.is_empty()).map(Bytes::from).collect();
     let mut response = Response::new(Body::Recorded(pieces, Box::new(record)));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);

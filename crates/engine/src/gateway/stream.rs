@@ -32,7 +32,9 @@ pub(super) struct Passing {
     record: Option<Record>,
     /// How long the provider may be silent.
     patience: Duration,
+    /// Rings while it is waited for, and not while a client is slow to take what has come.
     alarm: Pin<Box<Sleep>>,
+    is_waited_for: bool,
     is_over: bool,
 }
 
@@ -55,7 +57,7 @@ impl Body {
 
     pub(super) fn passing(from: Incoming, mask: Mask, record: Option<Record>, patience: Duration) -> Body {
         let alarm = Box::pin(tokio::time::sleep(patience));
-        Body::Passing(Box::new(Passing { from, mask, record, patience, alarm, is_over: false }))
+        Body::Passing(Box::new(Passing { from, mask, record, patience, alarm, is_waited_for: true, is_over: false }))
     }
 }
 
@@ -102,6 +104,9 @@ impl Passing {
         }
         loop {
             let Poll::Ready(next) = Pin::new(&mut self.from).poll_frame(context) else {
+                if !std::mem::replace(&mut self.is_waited_for, true) {
+                    self.alarm.as_mut().reset(Instant::now() + self.patience);
+                }
                 ready!(self.alarm.as_mut().poll(context));
                 return self.breaks("the provider was silent for too long");
             };
@@ -125,7 +130,7 @@ impl Passing {
                     return Poll::Ready(last);
                 }
             };
-            self.alarm.as_mut().reset(Instant::now() + self.patience);
+            self.is_waited_for = false;
             if !piece.is_empty() {
                 if let Some(record) = &mut self.record {
                     record.hears(&piece);

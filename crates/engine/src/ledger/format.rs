@@ -26,7 +26,7 @@ use std::fmt;
 ///   the reason `smoke`. `repair_asked`, `repaired` and `not_repaired`.
 /// - 1.7: `called`, one for each call to a model; a row has its cost, the summary its `costs`. A run says which agents are
 ///   `metered`, `asked` may say `why` it was somebody's turn, and what a model was `used` for may have a cost. A run may end
-///   with `spent` or `other_model`; `limit` is a kind of trouble.
+///   with `spent` or `other_model`; `limit` is a kind of trouble. What came of a call may say what `trouble` its provider had.
 ///   `forgotten`: what was erased on request. A measurement may be `replayed`, and so may a segment's `assurance`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {

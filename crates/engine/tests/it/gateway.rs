@@ -2,6 +2,7 @@
 
 mod common;
 mod faults;
+mod many;
 mod proxy;
 mod tapes;
 mod tricks;

@@ -284,6 +284,7 @@ pub fn lost(call: &Call, reserved: Charge, subscription: bool) -> Called {
         status: None,
         model: None,
         tokens: Tokens::default(),
+        trouble: None,
         replayed: false,
         wall: Millis(0),
         first_byte: None,

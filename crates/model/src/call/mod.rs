@@ -7,6 +7,7 @@ pub mod usage;
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::Trouble;
 use crate::id::{BlobId, ExperimentId, TrialId};
 use crate::units::Millis;
 
@@ -137,6 +138,9 @@ pub struct CallOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     pub tokens: Tokens,
+    /// What was wrong at the provider, and when it wants to be asked again, where it said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<Trouble>,
     /// Answered out of a recording: nobody was asked, and nothing was paid.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,

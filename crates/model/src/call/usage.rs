@@ -162,9 +162,15 @@ impl Meter {
             },
             Seen::Word { path, word } => {
                 if let Some(Slot::Count(at)) = slot(*protocol, path) {
-                    now.counts[at] = match word.parse() {
+                    let count = match word.parse() {
                         _ if word == "null" => Count::Unsaid,
                         Ok(count) if count <= MOST => Count::Said(count),
+                        _ => Count::Odd,
+                    };
+                    now.counts[at] = match (now.counts[at], count) {
+                        (Count::Unsaid, count) => count,
+                        (known, count) if known == count => known,
+                        // Twice in one document, and not the same: nobody knows which of them was meant.
                         _ => Count::Odd,
                     };
                 }
@@ -256,7 +262,10 @@ fn tokens(protocol: Protocol, counts: &[Count; COUNTS], is_whole: bool) -> Token
     };
     let is_odd = |at: usize| counts[at] == Count::Odd;
     let (cached, reasoning) = (said(CACHED), said(REASONING));
-    let is_known = !is_odd(INPUT) && !is_odd(CACHED) && !is_odd(WRITTEN);
+    // Each of them has a price of its own: where one cannot be, what all of them cost is not known.
+    let is_odd_read = [INPUT, CACHED, WRITTEN, WRITTEN_HOUR, TOOL_INPUT].into_iter().any(is_odd);
+    let fits = said(WRITTEN_HOUR).is_none_or(|hour| hour <= said(WRITTEN).unwrap_or(0));
+    let is_known = !is_odd_read && fits;
     let input = match protocol {
         Protocol::Messages => said(INPUT),
         // Those out of the cache are among what was read; more of them than that cannot be.
@@ -276,12 +285,14 @@ fn tokens(protocol: Protocol, counts: &[Count; COUNTS], is_whole: bool) -> Token
         input: input.filter(|_| is_known).map(|input| input.saturating_add(said(TOOL_INPUT).unwrap_or(0))),
         cached: cached.filter(|_| input.is_some()),
         written: said(WRITTEN),
-        written_hour: said(WRITTEN_HOUR).filter(|hour| said(WRITTEN).is_some_and(|written| *hour <= written)),
+        written_hour: said(WRITTEN_HOUR).filter(|_| fits),
         // Of an answer that was cut off, what it had come to is not what was paid.
         output: output.filter(|_| is_whole),
         reasoning: reasoning.filter(|_| is_whole),
     }
 }
 
+#[cfg(test)]
+mod malformed;
 #[cfg(test)]
 mod tests;

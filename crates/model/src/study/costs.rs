@@ -10,7 +10,7 @@ use super::state::State;
 use crate::call::account::{Charge, Reached, Span, Unit};
 use crate::call::bill::{Bill, Called, Kind};
 use crate::call::price::is_same_model;
-use crate::call::{CallId, Caller};
+use crate::call::{CallEnd, CallId, Caller};
 use crate::event::{ModelUse, RunFacts, StopReason};
 use crate::id::{ExperimentId, TrialId};
 
@@ -193,6 +193,11 @@ impl State {
                 found.charged.add(charge);
                 found.agent_calls += bill.calls;
                 found.limited = found.limited.or(called.limit);
+                match called.outcome.end {
+                    // Whoever hung up, or never got through to anybody, has learned nothing of a provider.
+                    CallEnd::HungUp | CallEnd::Lost | CallEnd::Limited | CallEnd::NotRecorded => {}
+                    _ => found.trouble = called.outcome.trouble,
+                }
             }
         });
         if self.open.contains_key(&id) {

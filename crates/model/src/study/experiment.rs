@@ -4,7 +4,7 @@ use super::guards::GuardRun;
 use super::smoke::SmokeRun;
 use crate::call::account::{Charge, Reached};
 use crate::call::bill::Bill;
-use crate::event::{AttemptFailure, Purpose};
+use crate::event::{AttemptFailure, Purpose, Trouble};
 use crate::id::{CommitId, ContentId, ExperimentId, Seed, Segment, TrialId};
 use crate::judge::Estimate;
 use crate::measure::Measurement;
@@ -86,6 +86,8 @@ pub struct Experiment {
     pub agent_calls: u64,
     /// The limit that held one of them back.
     pub limited: Option<Reached>,
+    /// What was wrong at the provider when it was asked last.
+    pub trouble: Option<Trouble>,
 }
 
 /// One finished trial.
@@ -148,6 +150,7 @@ impl Experiment {
             charged: Charge::default(),
             agent_calls: 0,
             limited: None,
+            trouble: None,
         }
     }
 

@@ -175,7 +175,7 @@ impl State {
                 let new = || Experiment::new(*experiment, segment, agent, at);
                 let entry = self.open.entry(*experiment).or_insert_with(new);
                 (entry.asked, entry.was_asked) = (true, true);
-                (entry.agent_calls, entry.limited) = (0, None);
+                (entry.agent_calls, entry.limited, entry.trouble) = (0, None, None);
                 entry.asked_at = at;
                 entry.agent = agent.clone();
                 if !self.delivered.contains(experiment) {
@@ -312,7 +312,7 @@ impl State {
             What::RepairAsked { experiment, .. } => {
                 self.with_open(*experiment, |open| {
                     (open.asked, open.asked_at) = (true, at);
-                    (open.agent_calls, open.limited) = (0, None);
+                    (open.agent_calls, open.limited, open.trouble) = (0, None, None);
                 });
             }
             What::Repaired(proposed) => {

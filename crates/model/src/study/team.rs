@@ -137,8 +137,9 @@ impl Study {
             return false;
         }
         // The tuner answers at once; asked ahead, it would only know less. One that fails is not asked over and over
-        // while a trial runs: ten in a row would end the run.
-        let is_steady = self.failed_in_a_row(run, member) == 0 && !run.waiting.contains_key(&member.name);
+        // while a trial runs: ten in a row would end the run. One whose provider failed waits longer each time, and is asked
+        // ahead like everybody: where others are, no slot is ever free for it.
+        let is_steady = self.failed_in_a_row(run, member) == 0;
         slot_is_free || (member.kind != AgentKind::Tuner && is_steady)
     }
 

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Repo, until};
+use overnight_testkit::provider::{Idea, Provider, Script};
+
+use crate::support::{Json, Repo, until};
 
 /// A small file system of its own; taken down when dropped.
 struct SmallDisk {
@@ -167,5 +169,53 @@ fn artifacts_that_fit_on_the_disk_once_and_not_twice_are_too_much() {
     repo.run(2);
     let disk_limit = ("disk_limit".to_owned(), "filled the disk".to_owned());
     assert_eq!(repo.verdicts(), [disk_limit.clone(), disk_limit]);
+    repo.assert_sound();
+}
+
+/// Asks one question after another, and ends when one is refused.
+const ASKS: &str = r#"
+import json, os, sys, urllib.request
+sys.stdin.read()
+for number in range(40):
+    body = json.dumps({"model": "fake-model", "messages": [{"role": "user", "content": "question %d" % number}]}).encode()
+    headers = {"authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "content-type": "application/json"}
+    url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+    urllib.request.urlopen(urllib.request.Request(url, body, headers)).read()
+open("knobs.py", "w").write("x = 4\n")
+print("after some thought")
+"#;
+
+#[test]
+fn calls_on_a_disk_that_fills_up_are_refused_or_counted_and_none_is_forgotten() {
+    let test = "disk::calls_on_a_disk_that_fills_up_are_refused_or_counted_and_none_is_forgotten";
+    let Some(disk) = SmallDisk::mount(test) else { return };
+    let provider = Provider::start(Script::new(".", [Idea::Say("less".into())]));
+    let repo = Repo::at(disk.path().canonicalize().unwrap(), None);
+    let study = Repo::new();
+    for file in ["overnight.toml", "score.sh", "knobs.py"] {
+        repo.write(file, &study.read(file));
+    }
+    repo.write("agent.py", ASKS);
+    repo.triplet("[agent]\nuse = \"command\"\ncommand = \"python3 agent.py\"\nnetwork = \"models\"\n").commit("base");
+    let url = format!("{}/v1", provider.url());
+    let environment = || {
+        let key = "made-up-key-that-opens-nothing".to_owned();
+        vec![("OPENAI_API_KEY".to_owned(), key), ("OPENAI_BASE_URL".to_owned(), url.clone())]
+    };
+    provider.hold();
+    let engine = repo.start_with(&["run", "--no-tui"], environment());
+    until("an answer to be half there", || provider.held() == 1);
+    disk.fill();
+    provider.let_go();
+    engine.wait().ended(1).says("no room left on the disk");
+    disk.make_room();
+    let args = ["run", "--no-tui", "--experiments", "1"];
+    let ran = crate::support::Ran::of(repo.command(&args).envs(environment()).output().unwrap()).ended(0);
+    let calls: Vec<Json> = repo.bodies("called").iter().map(|body| serde_json::from_str(body).unwrap()).collect();
+    let ids: std::collections::BTreeSet<u64> = calls.iter().map(|call| call["call"]["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids.len(), calls.len(), "none is counted twice: {ran}");
+    let went_out = calls.iter().filter(|call| call["outcome"]["end"] != "limited").count();
+    let asked = provider.questions().len();
+    assert!(asked > 40 && went_out >= asked, "{went_out} of {asked} calls are counted: {ran}");
     repo.assert_sound();
 }

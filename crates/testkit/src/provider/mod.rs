@@ -15,7 +15,7 @@ pub use seen::Protocol;
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -34,6 +34,9 @@ struct Inner {
     seen: Mutex<Vec<Request>>,
     /// Set at the end: whoever stalls a client goes home.
     over: AtomicBool,
+    /// Answers stop in the middle, and go on when this is taken back; how many have stopped.
+    holds: AtomicBool,
+    held: AtomicUsize,
     open: Mutex<Vec<TcpStream>>,
 }
 
@@ -53,6 +56,8 @@ impl Provider {
             script: Mutex::new(script),
             seen: Mutex::default(),
             over: AtomicBool::new(false),
+            holds: AtomicBool::new(false),
+            held: AtomicUsize::new(0),
             open: Mutex::default(),
         });
         let server = inner.clone();
@@ -82,6 +87,21 @@ impl Provider {
     /// Those that asked a model for something.
     pub fn questions(&self) -> Vec<Request> {
         self.seen().into_iter().filter(|request| Conversation::of(request).is_some()).collect()
+    }
+
+    /// From now on every answer stops in the middle, until it is let go.
+    pub fn hold(&self) {
+        self.inner.holds.store(true, Ordering::SeqCst);
+    }
+
+    /// What was held goes on.
+    pub fn let_go(&self) {
+        self.inner.holds.store(false, Ordering::SeqCst);
+    }
+
+    /// How many answers have stopped in the middle so far.
+    pub fn held(&self) -> usize {
+        self.inner.held.load(Ordering::SeqCst)
     }
 
     /// Ideas of the script that were begun.
@@ -114,6 +134,7 @@ impl Inner {
             let mut script = self.script.lock().unwrap_or_else(PoisonError::into_inner);
             let answer = script.answer(&conversation);
             conversation.model = script.model.clone().unwrap_or(conversation.model);
+            conversation.usage = script.usage;
             answer
         };
         let whole = speak::answer(&conversation, &answer);
@@ -132,6 +153,15 @@ impl Inner {
             }
             Answer::Fail(Failure::Cut) => {
                 let _ = stream.write_all(&whole[..whole.len() * 2 / 3]);
+            }
+            _ if self.holds.load(Ordering::SeqCst) => {
+                let (first, rest) = whole.split_at(whole.len() / 2);
+                let _ = stream.write_all(first).and_then(|()| stream.flush());
+                self.held.fetch_add(1, Ordering::SeqCst);
+                while self.holds.load(Ordering::SeqCst) && !self.over.load(Ordering::SeqCst) {
+                    thread::sleep(LOOK);
+                }
+                let _ = stream.write_all(rest);
             }
             _ => {
                 let _ = stream.write_all(&whole);

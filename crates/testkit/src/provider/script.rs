@@ -29,6 +29,8 @@ pub enum Idea {
 pub enum Failure {
     /// 429, with the seconds to wait where it says.
     RateLimit { retry_after: Option<u32> },
+    /// 429 of a subscription that is used up until a second of the epoch.
+    UsageLimit { resets_at: i64 },
     /// 500.
     Broken,
     /// 401.
@@ -63,6 +65,8 @@ pub struct Script {
     latest: Option<u64>,
     /// Who is said to have answered, where it is not who was asked.
     pub(super) model: Option<String>,
+    /// The tokens that each answer is said to have read and written.
+    pub(super) usage: (u64, u64),
 }
 
 /// One answer of a model, or none.
@@ -76,12 +80,18 @@ pub(super) enum Answer {
 
 impl Script {
     pub fn new(folder: impl Into<String>, ideas: impl Into<Vec<Idea>>) -> Script {
-        Script { folder: folder.into(), ideas: ideas.into(), begun: 0, latest: None, model: None }
+        Script { folder: folder.into(), ideas: ideas.into(), begun: 0, latest: None, model: None, usage: (100, 10) }
     }
 
     /// Every answer is given in the name of another model.
     pub fn answered_by(mut self, model: impl Into<String>) -> Script {
         self.model = Some(model.into());
+        self
+    }
+
+    /// Every answer is said to have read and written so many tokens.
+    pub fn using(mut self, input: u64, output: u64) -> Script {
+        self.usage = (input, output);
         self
     }
 

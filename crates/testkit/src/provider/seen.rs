@@ -27,6 +27,8 @@ pub(super) struct Conversation {
     pub(super) calls: usize,
     /// It is about the conversation and no part of it.
     pub(super) is_aside: bool,
+    /// The tokens that an answer is said to have read and written.
+    pub(super) usage: (u64, u64),
 }
 
 impl Conversation {
@@ -71,6 +73,7 @@ impl Conversation {
             tools,
             namespaces: namespaces(body),
             prompt,
+            usage: (0, 0),
         })
     }
 

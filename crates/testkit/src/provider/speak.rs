@@ -47,6 +47,7 @@ fn fail(conversation: &Conversation, failure: Failure) -> Vec<u8> {
     let model = &conversation.model;
     let (status, kind, message) = match failure {
         Failure::RateLimit { .. } => (429, "rate_limit_error", "Rate limit reached for requests".to_owned()),
+        Failure::UsageLimit { .. } => (429, "rate_limit_error", "This request would exceed your limit".to_owned()),
         Failure::Denied => (401, "authentication_error", "invalid x-api-key".to_owned()),
         Failure::UnknownModel => (404, "not_found_error", format!("model: {model} does not exist")),
         Failure::Overflow => {
@@ -68,7 +69,23 @@ fn fail(conversation: &Conversation, failure: Failure) -> Vec<u8> {
         }
         _ => json!({ "error": { "type": kind, "code": code, "message": message, "param": null } }),
     };
-    let headers: Vec<(&str, &str)> = wait.iter().map(|wait| ("retry-after", wait.as_str())).collect();
+    let mut headers: Vec<(&str, &str)> = wait.iter().map(|wait| ("retry-after", wait.as_str())).collect();
+    let resets = match failure {
+        Failure::UsageLimit { resets_at } => Some((resets_at.to_string(), (resets_at + 5 * 24 * 3600).to_string())),
+        _ => None,
+    };
+    if let Some((five_hours, a_week)) = &resets {
+        // As Anthropic tells whoever has a subscription.
+        headers.extend([
+            ("anthropic-ratelimit-unified-status", "rejected"),
+            ("anthropic-ratelimit-unified-reset", five_hours),
+            ("anthropic-ratelimit-unified-representative-claim", "five_hour"),
+            ("anthropic-ratelimit-unified-5h-status", "rejected"),
+            ("anthropic-ratelimit-unified-5h-reset", five_hours),
+            ("anthropic-ratelimit-unified-7d-status", "allowed"),
+            ("anthropic-ratelimit-unified-7d-reset", a_week),
+        ]);
+    }
     plain(status, &headers, body.to_string().as_bytes())
 }
 
@@ -76,7 +93,7 @@ fn chat(conversation: &Conversation, answer: &Answer) -> Value {
     let (message, finish) = chat_message(answer, conversation.calls);
     json!({
         "id": "chat-1", "object": "chat.completion", "created": 1, "model": conversation.model,
-        "choices": [{ "index": 0, "message": message, "finish_reason": finish }], "usage": chat_usage(),
+        "choices": [{ "index": 0, "message": message, "finish_reason": finish }], "usage": chat_usage(conversation),
     })
 }
 
@@ -95,8 +112,9 @@ fn chat_message(answer: &Answer, number: usize) -> (Value, &'static str) {
     }
 }
 
-fn chat_usage() -> Value {
-    json!({ "prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110 })
+fn chat_usage(conversation: &Conversation) -> Value {
+    let (input, output) = conversation.usage;
+    json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output })
 }
 
 fn chat_events(conversation: &Conversation, answer: &Answer) -> Events {
@@ -112,7 +130,7 @@ fn chat_events(conversation: &Conversation, answer: &Answer) -> Events {
     vec![
         chunk(json!([{ "index": 0, "delta": delta, "finish_reason": null }]), Value::Null),
         chunk(json!([{ "index": 0, "delta": {}, "finish_reason": finish }]), Value::Null),
-        chunk(json!([]), chat_usage()),
+        chunk(json!([]), chat_usage(conversation)),
         (None, "[DONE]".to_owned()),
     ]
 }
@@ -139,12 +157,13 @@ fn response_item(conversation: &Conversation, answer: &Answer) -> Value {
 }
 
 fn response(conversation: &Conversation, answer: &Answer) -> Value {
+    let (input, output) = conversation.usage;
     json!({
         "id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": conversation.model,
         "output": [response_item(conversation, answer)],
         "usage": {
-            "input_tokens": 100, "input_tokens_details": { "cached_tokens": 0 },
-            "output_tokens": 10, "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 110,
+            "input_tokens": input, "input_tokens_details": { "cached_tokens": 0 },
+            "output_tokens": output, "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": input + output,
         },
     })
 }
@@ -185,9 +204,10 @@ fn message_parts(answer: &Answer, number: usize) -> (Value, &'static str) {
 
 fn message(conversation: &Conversation, answer: &Answer) -> Value {
     let (block, stop) = message_parts(answer, conversation.calls);
+    let (input, output) = conversation.usage;
     json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": conversation.model, "content": [block],
-        "stop_reason": stop, "stop_sequence": null, "usage": { "input_tokens": 100, "output_tokens": 10 },
+        "stop_reason": stop, "stop_sequence": null, "usage": { "input_tokens": input, "output_tokens": output },
     })
 }
 
@@ -210,7 +230,7 @@ fn message_events(conversation: &Conversation, answer: &Answer) -> Events {
             json!({ "type": "text_delta", "text": text })
         }
     };
-    let end = json!({ "delta": { "stop_reason": stop, "stop_sequence": null }, "usage": { "output_tokens": 10 } });
+    let end = json!({ "delta": { "stop_reason": stop, "stop_sequence": null }, "usage": { "output_tokens": conversation.usage.1 } });
     let mut events = vec![event("message_start", json!({ "message": begun }))];
     if delta["text"] != "" {
         events.push(event("content_block_start", json!({ "index": 0, "content_block": block })));
@@ -231,9 +251,12 @@ fn candidates(conversation: &Conversation, answer: &Answer) -> Value {
         Answer::Text(text) => (json!({ "text": text }), "STOP"),
         Answer::Fail(_) => (json!({ "text": "" }), "STOP"),
     };
+    let (input, output) = conversation.usage;
     json!({
         "candidates": [{ "index": 0, "content": { "role": "model", "parts": [part] }, "finishReason": finish }],
-        "usageMetadata": { "promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110 },
+        "usageMetadata": {
+            "promptTokenCount": input, "candidatesTokenCount": output, "totalTokenCount": input + output,
+        },
         "modelVersion": conversation.model,
     })
 }

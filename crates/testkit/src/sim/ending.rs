@@ -14,7 +14,7 @@ use overnight_model::{ExperimentId, State, Study, Verdict, What};
 use super::referee::{self, Move};
 use super::setup::STUDY;
 use super::world::{Moment, World};
-use super::{Decision, Report, Simulation, chain_of, checkout, event_of};
+use super::{Decision, Report, Simulation, Turn, chain_of, checkout, event_of};
 use crate::repo::git_in;
 
 impl Simulation {
@@ -146,6 +146,7 @@ impl Simulation {
             champion: user.read(head, "train.py").expect("read the champion"),
             log: world.log.take().unwrap_or_default(),
             asked: asked(&world),
+            turns: turns(&world),
         }
     }
 }
@@ -158,6 +159,26 @@ fn asked(world: &World) -> Vec<String> {
         _ => None,
     });
     asked.collect()
+}
+
+/// What came of every turn of an agent, and when, since the machine was started.
+fn turns(world: &World) -> Vec<Turn> {
+    let mut asked = BTreeMap::new();
+    let mut turns = Vec::new();
+    for event in world.referee.stored.iter().map(event_of) {
+        let at = event.at.0 - world.skew;
+        let (experiment, failure) = match event.what {
+            What::Asked { experiment, agent, .. } => {
+                asked.insert(experiment, (at, agent));
+                continue;
+            }
+            What::Proposed(proposed) => (proposed.experiment, None),
+            What::AttemptFailed { experiment, failure, .. } => (experiment, Some(failure)),
+            _ => continue,
+        };
+        turns.extend(asked.remove(&experiment).map(|(at, agent)| Turn { at, agent, failure }));
+    }
+    turns
 }
 
 /// What was decided so far.

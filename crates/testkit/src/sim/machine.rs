@@ -180,7 +180,9 @@ impl Machine for Simulated {
             return Err(Fault::Full { path: "/".into(), free: 0, needed: 1 });
         }
         let setup = world.setup.clone();
-        let took = 500 * world.random.below(60) as i64;
+        // Where a night is about hours, everything takes longer.
+        let pace = if setup.unreached.is_some() { 4 } else { 1 };
+        let took = pace * 500 * world.random.below(60) as i64;
         let loses = setup.faults.lost_trial;
         if loses > 0 && world.trouble(60) {
             world.bad_spell = 3 + world.random.below(12);
@@ -201,12 +203,19 @@ impl Machine for Simulated {
         match action {
             Action::Ask { experiment, member, contents, brief, .. } => {
                 let now = Timestamp(world.monotonic + world.skew);
-                let answer = match brief.repair {
-                    None if member.name == people::BAD && world.trouble(4) => {
+                let down = setup.unreached.filter(|(from, to)| (*from..*to).contains(&world.monotonic));
+                let unreached = down.filter(|_| member.name == people::GOOD).map(|_| {
+                    world.calls += 1;
+                    people::unreached(world.calls, &member.name, experiment)
+                });
+                let (called, unreached) = unreached.unzip();
+                let answer = match (unreached, &brief.repair) {
+                    (Some(answer), _) => answer,
+                    (None, None) if member.name == people::BAD && world.trouble(4) => {
                         people::provider_down(now, &mut world.random)
                     }
-                    None => people::propose(&setup, &member.name, experiment, &contents, &world.past),
-                    Some(_) => people::repair(&setup, experiment, &contents, &world.past),
+                    (None, None) => people::propose(&setup, &member.name, experiment, &contents, &world.past),
+                    (None, Some(_)) => people::repair(&setup, experiment, &contents, &world.past),
                 };
                 let arrival = match (loss, answer) {
                     (Some(_), _) => Arrival::AttemptLost { experiment },
@@ -218,7 +227,16 @@ impl Machine for Simulated {
                         Arrival::Proposal { experiment, contents, description, edits, took, output, used: None }
                     }
                 };
+                let due = world.monotonic + took;
                 drop(world);
+                // A call is settled before whoever made it is over.
+                self.work.extend(called.map(|called| Work {
+                    due,
+                    kind: Kind::Person,
+                    slot: None,
+                    arrival: Arrival::Called(Box::new(called)),
+                    stopped: None,
+                }));
                 self.begin(Kind::Agent, None, took, arrival, Arrival::AttemptLost { experiment });
             }
             Action::Smoke { experiment, contents, .. } => {

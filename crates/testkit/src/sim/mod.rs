@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use overnight_engine::load::{Site, locate};
-use overnight_model::event::StopReason;
+use overnight_model::event::{AttemptFailure, StopReason};
 use overnight_model::{Event, Timestamp, Verdict};
 
 pub use referee::Seen;
@@ -84,6 +84,17 @@ pub struct Report {
     pub log: Vec<String>,
     /// Who was asked, in order.
     pub asked: Vec<String>,
+    pub turns: Vec<Turn>,
+}
+
+/// A turn of an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// When it was asked, in milliseconds of the machine.
+    pub at: i64,
+    pub agent: String,
+    /// Why it gave nothing.
+    pub failure: Option<AttemptFailure>,
 }
 
 /// What was decided of one experiment, without times and names of commits.

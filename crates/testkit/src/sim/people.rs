@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use overnight_engine::dispatch::Captured;
+use overnight_model::call::bill::Called;
+use overnight_model::call::{Call, CallEnd, CallId, CallOutcome, Caller, Protocol, Tokens};
 use overnight_model::event::{AttemptFailure, Reviewed, Trouble};
 use overnight_model::measure::Usage;
 use overnight_model::metric::MetricError;
@@ -20,6 +22,36 @@ pub enum Answer {
 
 /// The agent of a team that finds nothing, and whose provider is down now and then.
 pub const BAD: &str = "bad";
+
+/// The agent of a team that finds most.
+pub const GOOD: &str = "good";
+
+/// A call that reached nobody, as the gateway records it. Whoever made it is a program that knows nothing of providers.
+pub fn unreached(id: u64, agent: &str, experiment: ExperimentId) -> (Called, Answer) {
+    let call = Call {
+        id: CallId(id),
+        caller: Caller::Agent { name: agent.to_owned(), experiment },
+        provider: "here".to_owned(),
+        protocol: Protocol::Messages,
+        model: "fake-model".to_owned(),
+        bytes: 1000,
+        most_output: Some(1000),
+        answers: 1,
+    };
+    let outcome = CallOutcome {
+        end: CallEnd::Unreached,
+        status: None,
+        model: None,
+        tokens: Tokens::default(),
+        trouble: Some(Trouble::Outage),
+        replayed: false,
+        wall: Millis(1200),
+        first_byte: None,
+        trace: None,
+    };
+    let called = Called { call, outcome, cost_usd: Some(0.0), subscription: false, at_most: None, limit: None };
+    (called, Answer::Failed(AttemptFailure::error("the agent ended: exit code 1")))
+}
 
 /// What comes of asking a provider that is down.
 pub fn provider_down(now: Timestamp, random: &mut Random) -> Answer {

@@ -51,6 +51,8 @@ pub struct Setup {
     pub plausible: bool,
     pub limits: Limits,
     pub faults: Faults,
+    /// From when until when nobody reaches the provider of the good one of a team, in milliseconds of the machine.
+    pub unreached: Option<(i64, i64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,6 +158,7 @@ impl Setup {
                 Limits::TotalWall,
             ]),
             faults,
+            unreached: None,
         }
     }
 
@@ -187,6 +190,7 @@ impl Setup {
             plausible: false,
             limits: Limits::None,
             faults: Faults { bad_candidates: true, bad_agent: true, power_loss: 2, ..Faults::default() },
+            unreached: None,
         }
     }
 
@@ -229,6 +233,20 @@ impl Setup {
         let faults = Faults { shift: 0, few: 0, crash: *random.pick(&[300, 1000]), ..night.faults };
         let (slots, noise, lucky) = (*random.pick(&[2, 3, 4]), 0.2, *random.pick(&[6, 12]));
         Setup { slots, noise, lucky, faults, flat: true, limits: Limits::NightWall, experiments: 140, ..night }
+    }
+
+    /// A long quiet night of a team, in which the provider of the good one cannot be reached for a while.
+    pub fn outage(seed: u64, unreached: (i64, i64)) -> Setup {
+        let (experiments, many_lines, ahead) = (90, true, 1);
+        let faults = Faults::default();
+        Setup {
+            team: true,
+            many_lines,
+            ahead,
+            faults,
+            unreached: Some(unreached),
+            ..Setup::calm(seed, experiments, 0.0)
+        }
     }
 
     /// Whether nobody counts the experiments of a run, so that the tuner may fill what others leave idle.
@@ -277,6 +295,10 @@ impl Setup {
             (false, false) => "[agent]\nuse = \"command\"\ncommand = \"./agent\"\n",
         };
         text += &format!("ahead = {}\nrepairs = {}\n", self.ahead, self.repairs);
+        if self.unreached.is_some() {
+            // It would be its turn nearly always.
+            text += "weights = { good = 8, bad = 1, tuner = 1 }\n";
+        }
         if self.team {
             text += "[agent.good]\nuse = \"command\"\n[agent.bad]\nuse = \"command\"\n";
         }

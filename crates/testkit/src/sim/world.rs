@@ -95,6 +95,8 @@ pub struct World {
     pub shift: f64,
     /// So many of the next guards fail, because something they need is gone.
     pub guard_outage: u64,
+    /// Calls to models so far.
+    pub calls: u64,
     /// Contents that were proposed before.
     pub past: Vec<Contents>,
     /// Stored by the engine, not yet acknowledged.
@@ -146,6 +148,7 @@ impl World {
             outage: 0,
             shift: 0.0,
             guard_outage: 0,
+            calls: 0,
             spec: None,
             moments: Vec::new(),
             past: Vec::new(),

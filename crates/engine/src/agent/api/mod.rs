@@ -13,7 +13,7 @@ mod wire;
 
 pub(crate) use call::{Answered, agent as line_to, is_loopback, post};
 pub use key::{find as find_key, is_there as has_key};
-pub(crate) use trouble::retry_at;
+pub(crate) use trouble::{retry_at, trouble_of};
 pub(crate) use wire::Sheet;
 
 use overnight_model::Millis;

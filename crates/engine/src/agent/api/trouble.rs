@@ -55,6 +55,12 @@ pub(super) fn wrong(answered: &Answered, body: Option<&Value>, now: Timestamp) -
     Some(Wrong::new(trouble, format!("{status} {}", said.text)))
 }
 
+/// What kind of trouble an answer of a provider is, and until when; `None` where it is an answer.
+pub(crate) fn trouble_of(answered: &Answered, now: Timestamp) -> Option<Trouble> {
+    let body: Option<Value> = serde_json::from_slice(&answered.body).ok();
+    wrong(answered, body.as_ref(), now).map(|wrong| wrong.trouble)
+}
+
 struct Said {
     text: String,
     /// The names that a provider has for it.
@@ -95,6 +101,10 @@ pub(crate) fn retry_at(answered: &Answered, now: Timestamp) -> Option<Timestamp>
 /// The latest moment at which something that is used up is there again.
 fn reset(answered: &Answered, now: Timestamp) -> Option<Timestamp> {
     let is_used_up = |name: &str| {
+        // A subscription has limits of several spans: the one that is used up says so.
+        if let Some(status) = answered.header(&name.replace("-reset", "-status")) {
+            return status.trim() == "rejected";
+        }
         let left = name.replace("-reset", "-remaining");
         answered.header(&left).is_none_or(|left| left.trim().parse::<f64>().is_ok_and(|left| left <= 0.0))
     };
@@ -227,6 +237,21 @@ mod tests {
         assert_eq!(waits(&anthropic, json!({})), Some(40));
         assert_eq!(waits(&[("x-ratelimit-reset-tokens", "6m0.5s")], json!({})), Some(360));
         assert_eq!(waits(&[("x-ratelimit-reset", "1800000007000")], json!({})), Some(7));
+        let claude = [
+            ("anthropic-ratelimit-unified-status", "rejected"),
+            ("anthropic-ratelimit-unified-reset", "1800010000"),
+            ("anthropic-ratelimit-unified-5h-status", "rejected"),
+            ("anthropic-ratelimit-unified-5h-reset", "1800010000"),
+            ("anthropic-ratelimit-unified-7d-status", "allowed"),
+            ("anthropic-ratelimit-unified-7d-reset", "1800050000"),
+        ];
+        assert_eq!(
+            waits(&claude, json!({})),
+            Some(10_000),
+            "a week that is not over yet is no reason to wait for its end"
+        );
+        let codex = json!({ "error": { "type": "usage_limit_reached", "resets_in_seconds": 10_800 } });
+        assert_eq!(waits(&[], codex), Some(10_800));
         let gemini = json!({ "error": { "code": 429, "status": "RESOURCE_EXHAUSTED", "message": "quota",
             "details": [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s" }] } });
         assert_eq!(waits(&[], gemini), Some(34));

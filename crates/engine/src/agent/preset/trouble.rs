@@ -89,7 +89,8 @@ const WORDS: [(&[&str], Trouble); 8] = [
 ];
 
 /// By which words a provider says when to come back.
-const WAITS: [&str; 6] = ["retry-after", "retry after", "retrydelay", "try again in", "retry in", "reset after"];
+const WAITS: [&str; 7] =
+    ["retry-after", "retry after", "retrydelay", "resets_in_seconds", "try again in", "retry in", "reset after"];
 
 pub(crate) fn classify(what: &str, status: Option<u64>) -> Option<Trouble> {
     let text = what.to_lowercase();

@@ -32,9 +32,16 @@ pub(super) enum Entry {
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
-    /// How many lines were written, and how many of them last.
-    written: Mutex<u64>,
+    written: Mutex<Written>,
+    /// How many of the lines last.
     lasting: Mutex<u64>,
+}
+
+#[derive(Debug)]
+struct Written {
+    lines: u64,
+    /// A disk that filled up, or an engine that was killed, may have left half a line: the next one is not to be part of it.
+    is_torn: bool,
 }
 
 pub(super) fn path(dir: &Path, run: u64) -> PathBuf {
@@ -50,17 +57,20 @@ impl Journal {
         for folder in folder.ancestors().take(2) {
             File::open(folder)?.sync_all()?;
         }
-        Ok(Journal { file, written: Mutex::new(0), lasting: Mutex::new(0) })
+        let written = Written { lines: 0, is_torn: file.metadata()?.len() > 0 };
+        Ok(Journal { file, written: Mutex::new(written), lasting: Mutex::new(0) })
     }
 
     /// Writes a line, without waiting for the disk: it outlives the engine, though not the machine.
     pub(super) fn note(&self, entry: &Entry) -> io::Result<u64> {
-        let mut line = serde_json::to_vec(entry)?;
-        line.push(b'\n');
+        let line = serde_json::to_vec(entry)?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        (&self.file).write_all(&line)?;
-        *written += 1;
-        Ok(*written)
+        let start: &[u8] = if written.is_torn { b"\n" } else { b"" };
+        written.is_torn = true;
+        (&self.file).write_all(&[start, &line, b"\n"].concat())?;
+        written.is_torn = false;
+        written.lines += 1;
+        Ok(written.lines)
     }
 
     /// Writes a line and waits until it lasts. Those that come meanwhile share the next sync.
@@ -68,9 +78,9 @@ impl Journal {
         let mine = self.note(entry)?;
         let mut lasting = self.lasting.lock().unwrap_or_else(PoisonError::into_inner);
         if *lasting < mine {
-            let written = *self.written.lock().unwrap_or_else(PoisonError::into_inner);
+            let lines = self.written.lock().unwrap_or_else(PoisonError::into_inner).lines;
             self.file.sync_data()?;
-            *lasting = written;
+            *lasting = lines;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use overnight_model::call::account::{Account, Admission, Allowances, Charge};
 use overnight_model::call::bill::Called;
-use overnight_model::call::{Call, CallId, CallOutcome};
+use overnight_model::call::{Call, CallEnd, CallId, CallOutcome};
 use overnight_model::spec::Gateway;
 use overnight_model::{State, What};
 
@@ -147,7 +147,9 @@ impl Accounts for Books {
         let called = self.account().settle(call, outcome);
         self.settled.notify_all();
         // Where this is lost, the next run counts the call for what it may have come to.
-        if called.outcome.may_cost() {
+        let CallOutcome { end, replayed, .. } = called.outcome;
+        let never_went_out = replayed || matches!(end, CallEnd::Limited | CallEnd::NotRecorded);
+        if !never_went_out {
             let _ = self.journal().and_then(|journal| journal.note(&Entry::Back(Box::new(called.clone()))));
         }
         match &mut *self.report.lock().unwrap_or_else(PoisonError::into_inner) {

@@ -33,6 +33,7 @@ fn answered(input: u64) -> CallOutcome {
         status: Some(200),
         model: Some("m".into()),
         tokens: Tokens { input: Some(input), output: Some(0), ..Tokens::default() },
+        trouble: None,
         replayed: false,
         wall: Millis(1),
         first_byte: None,
@@ -130,4 +131,33 @@ fn calls_that_go_out_together_are_all_in_the_journal() {
         }
     });
     assert_eq!(unrecorded(dir.path(), &State::default()).unwrap().len(), 200);
+}
+
+#[test]
+fn what_a_provider_refused_before_the_engine_was_killed_costs_nothing_afterwards() {
+    let dir = tempfile::tempdir().unwrap();
+    let (books, _reports) = open(dir.path(), 1, &State::default(), None);
+    let one = call(&books, 1000);
+    books.admit(&one).unwrap();
+    let refused = CallOutcome { end: CallEnd::Refused, status: Some(429), tokens: Tokens::default(), ..answered(0) };
+    books.settle(&one, &refused);
+    drop(books);
+    let found = unrecorded(dir.path(), &State::default()).unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].outcome.end, found[0].cost_usd), (CallEnd::Refused, Some(0.0)));
+    assert_eq!(found[0].charge(), Charge::default());
+}
+
+#[test]
+fn half_a_line_spoils_no_call_that_comes_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = journal::path(dir.path(), 1);
+    fs::create_dir_all(journal.parent().unwrap()).unwrap();
+    fs::write(&journal, br#"{"out":{"call":{"id":0,"cal"#).unwrap();
+    let (books, _reports) = open(dir.path(), 1, &State::default(), None);
+    let calls = [call(&books, 1000), call(&books, 2000)];
+    calls.iter().for_each(|call| books.admit(call).unwrap());
+    drop(books);
+    let found = unrecorded(dir.path(), &State::default()).unwrap();
+    assert_eq!(found.iter().map(|called| called.call.bytes).collect::<Vec<_>>(), [1000, 2000]);
 }

@@ -95,37 +95,19 @@ impl Site {
         let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let gateway = Gateway::new(books.clone(), books.clone(), environment).with_patience(patience);
         let pass = gateway.pass_beside().unwrap();
-        let caller = Caller::Agent { name: "ada".into(), experiment: ExperimentId(7) };
-        let upstream = Upstream {
-            name: "here".into(),
-            url: String::new(),
-            protocols: Protocol::ALL.to_vec(),
-            key: Some(Key::new(KEY)),
-            headers: Vec::new(),
-            no_key: None,
-        };
-        let guest = Guest { caller, upstreams: vec![change(upstream)] };
-        let door = Some(gateway.open(&pass, None, guest).unwrap());
+        let guest = guest("");
+        let upstreams = guest.upstreams.into_iter().map(change).collect();
+        let door = Some(gateway.open(&pass, None, Guest { upstreams, ..guest }).unwrap());
         Site { books, pass, door, _gateway: gateway }
     }
 
     pub fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(("127.0.0.1", self.pass.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        stream
+        connect(&self.pass)
     }
 
     /// Sends a request with the door's key, and nothing else in its head but what is needed.
     pub fn send(&self, path: &str, body: &str) -> TcpStream {
-        let key = &self.pass.key;
-        let mut stream = self.connect();
-        let length = body.len();
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\ncontent-type: application/json\r\n\
-             content-length: {length}\r\nconnection: close\r\n\r\n{body}"
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        stream
+        send(&self.pass, path, body)
     }
 
     /// The whole answer to a request.
@@ -151,6 +133,38 @@ impl Site {
         assert_eq!(settled.len(), 1, "{settled:?}");
         settled[0].1.end
     }
+}
+
+/// An agent that may ask the provider at this address, whatever it speaks.
+pub fn guest(url: &str) -> Guest {
+    let caller = Caller::Agent { name: "ada".into(), experiment: ExperimentId(7) };
+    let upstream = Upstream {
+        name: "here".into(),
+        url: url.to_owned(),
+        protocols: Protocol::ALL.to_vec(),
+        key: Some(Key::new(KEY)),
+        headers: Vec::new(),
+        no_key: None,
+    };
+    Guest { caller, upstreams: vec![upstream] }
+}
+
+fn connect(pass: &Pass) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", pass.port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream
+}
+
+/// Sends a request with the key of a door, and nothing else in its head but what is needed.
+pub fn send(pass: &Pass, path: &str, body: &str) -> TcpStream {
+    let mut stream = connect(pass);
+    let (key, length) = (&pass.key, body.len());
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream
 }
 
 /// What still comes, up to the end of it or to a connection that is cut.

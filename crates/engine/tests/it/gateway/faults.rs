@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use overnight_engine::gateway::Patience;
 use overnight_model::call::CallEnd;
+use overnight_model::event::Trouble;
 
 use super::ASK;
 use super::common::*;
@@ -107,7 +108,8 @@ fn who_cannot_be_reached_is_tried_again_and_who_has_heard_is_not() {
     let mut site = Site::new(&format!("http://127.0.0.1:{port}"));
     let answer = site.ask("/v1/messages", ASK);
     assert!(answer.starts_with("HTTP/1.1 502") && answer.contains("here cannot be reached"), "{answer}");
-    assert_eq!(site.end(), CallEnd::Unreached);
+    let settled = site.close();
+    assert_eq!((settled[0].1.end, settled[0].1.trouble), (CallEnd::Unreached, Some(Trouble::Outage)));
 
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut site = Site::new(&format!("http://{}", listener.local_addr().unwrap()));
@@ -158,7 +160,32 @@ fn limits_of_a_provider_are_passed_to_the_client_who_knows_best() {
     assert!(answer.starts_with("HTTP/1.1 429") && answer.contains("slow down"), "{answer}");
     assert!(answer.contains("retry-after: 17") && answer.contains("x-ratelimit-remaining: 0"), "{answer}");
     assert!(!answer.contains("set-cookie") && !answer.contains("x-hop"), "{answer}");
-    assert_eq!(site.end(), CallEnd::Refused);
+    let settled = site.close();
+    assert_eq!(settled[0].1.end, CallEnd::Refused);
+    // Who asks may not know until when it is to wait, and the gateway does.
+    let now = overnight_engine::clock::now().0;
+    let Some(Trouble::RateLimit { retry_at: Some(at) }) = settled[0].1.trouble else { panic!("{settled:?}") };
+    assert!((now - 60_000..=now + 17_000).contains(&at.0), "{} of {now}", at.0);
+}
+
+#[test]
+fn what_is_wrong_at_a_provider_is_recorded_with_the_call() {
+    let quota = r#"{"error":{"code":"insufficient_quota","message":"no"}}"#;
+    for (status, body, expected) in [
+        (500, "{}", Some(Trouble::Outage)),
+        (529, "", Some(Trouble::Outage)),
+        (429, "<html>slow down</html>", Some(Trouble::RateLimit { retry_at: None })),
+        (429, quota, Some(Trouble::Denied)),
+        (401, "{}", Some(Trouble::Denied)),
+        (400, "{}", None),
+        (200, "{}", None),
+    ] {
+        let (url, serving) = server(move |mut stream, _| stream.write_all(whole(status, "", body).as_bytes()).unwrap());
+        let mut site = Site::new(&url);
+        site.ask("/v1/messages", ASK);
+        serving.join().unwrap();
+        assert_eq!(site.close()[0].1.trouble, expected, "{status} {body}");
+    }
 }
 
 #[test]

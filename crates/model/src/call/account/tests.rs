@@ -31,6 +31,7 @@ fn outcome(end: CallEnd, input: u64, output: u64) -> CallOutcome {
         status: Some(200),
         model: None,
         tokens: Tokens { input: Some(input), output: Some(output), ..Tokens::default() },
+        trouble: None,
         replayed: false,
         wall: Millis(5),
         first_byte: None,

@@ -25,6 +25,7 @@ fn called(id: u64, caller: Caller, cost_usd: Option<f64>) -> Called {
             status: Some(200),
             model: Some("m".into()),
             tokens,
+            trouble: None,
             replayed: false,
             wall: Millis(1),
             first_byte: None,

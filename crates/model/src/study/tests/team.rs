@@ -400,3 +400,19 @@ fn a_team_says_why_it_was_somebodys_turn_and_one_alone_does_not() {
     let mut alone = Driver::calibrated(spec(), [1.0; 3]);
     assert_eq!(why(&mut alone), "");
 }
+
+#[test]
+fn one_whose_provider_is_back_is_asked_although_somebody_else_is_always_asked_ahead() {
+    let members = vec![command("down"), command("steady")];
+    let mut driver = Driver::calibrated(with(|spec| (spec.agent.members, spec.agent.ahead) = (members, 1)), [1.0; 3]);
+    let (experiment, agent) = asked(&mut driver);
+    assert_eq!(agent, "down");
+    driver.happen(What::AttemptFailed { experiment, failure: outage(), output: None, used: None });
+    driver.verdict();
+    let (experiment, agent) = asked(&mut driver);
+    assert_eq!(agent, "steady");
+    driver.proposed(experiment, "a");
+    let _running = driver.start_trial();
+    driver.now = driver.study.state().waits_until("down").unwrap().0;
+    assert_eq!(asked(&mut driver).1, "down", "no slot is free, and the other one would be asked for the next");
+}
