@@ -90,6 +90,11 @@ impl Gateway {
         Gateway::new(accounts, tapes, load::named_environment(&PROXIES))
     }
 
+    /// Hands on what of a caller's brief a recording is not to depend on.
+    pub fn tells(&self, caller: &Caller, text: &str, instead: &str) {
+        self.tapes.tells(caller, text, instead);
+    }
+
     /// Waits for others as long as it is told.
     pub fn with_patience(mut self, patience: Patience) -> Gateway {
         self.patience = patience;
