@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -73,6 +73,7 @@ pub struct Pass {
 pub struct Door {
     accepting: AbortHandle,
     count: Count,
+    held_back: Arc<OnceLock<String>>,
 }
 
 impl Gateway {
@@ -132,13 +133,15 @@ impl Gateway {
         for key in upstreams.iter().filter_map(|upstream| upstream.key.as_ref()) {
             self.tapes.hide(&key.value);
         }
-        let (count, memory) = (Count::default(), Entry::memory());
-        let entry =
-            Arc::new(Entry { hall: running.hall.clone(), caller, upstreams, password, memory, count: count.clone() });
+        let (hall, count, memory) = (running.hall.clone(), Count::default(), Entry::memory());
+        let held_back = Arc::<OnceLock<String>>::default();
+        let told = held_back.clone();
+        let entry = Entry { hall, caller, upstreams, password, memory, count: count.clone(), held_back: told };
+        let entry = Arc::new(entry);
         let _inside = running.runtime.enter();
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let accepting = running.runtime.spawn(accept(listener, entry)).abort_handle();
-        Ok(Door { accepting, count })
+        Ok(Door { accepting, count, held_back })
     }
 
     fn start(&self) -> io::Result<Running> {
@@ -176,6 +179,13 @@ impl Pass {
     /// `http://127.0.0.1:8217`
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Door {
+    /// Why a call that came in here did not go out, where that was so: a limit, or a recording that lacks it.
+    pub fn held_back(&self) -> Option<&str> {
+        self.held_back.get().map(String::as_str)
     }
 }
 

@@ -1,7 +1,7 @@
 //! One request after another at a door: looked into, admitted, passed on, and its answer passed back.
 
 use std::convert::Infallible;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -72,6 +72,8 @@ pub(super) struct Entry {
     pub(super) password: Option<String>,
     pub(super) memory: Arc<Semaphore>,
     pub(super) count: Count,
+    /// Why a call of this job did not go out, the first time that it was so.
+    pub(super) held_back: Arc<OnceLock<String>>,
 }
 
 impl Entry {
@@ -199,7 +201,7 @@ impl Entry {
     /// Asks whether a call may go out, and remembers that it did. Not to be interrupted: whoever hangs up meanwhile has made
     /// a call all the same.
     async fn admit(&self, mut record: Record) -> Result<Record, Box<Response<Body>>> {
-        let hall = self.hall.clone();
+        let (hall, held_back) = (self.hall.clone(), self.held_back.clone());
         let protocol = record.call.protocol;
         let asked = tokio::task::spawn_blocking(move || {
             record.is_known = true;
@@ -209,12 +211,14 @@ impl Entry {
                     Err(refusal) => {
                         record.ends(CallEnd::Limited);
                         let what = format!("{} ({})", refusal.what, refusal.limit);
+                        held_back.get_or_init(|| what.clone());
                         Err(refuse(Some(protocol), StatusCode::BAD_REQUEST, &what))
                     }
                 },
                 Recorded::Answer(answer) => Err(Box::new(recorded(answer, record))),
                 Recorded::Miss { what } => {
                     record.ends(CallEnd::NotRecorded);
+                    held_back.get_or_init(|| what.clone());
                     Err(refuse(Some(protocol), StatusCode::BAD_REQUEST, &what))
                 }
             }
