@@ -123,11 +123,21 @@ impl Rule for Places {
         let ends =
             |at: usize| text[at..].chars().next().is_none_or(|next| !next.is_alphanumeric() && !"_-".contains(next));
         let of = |(path, name): &(String, &'static str)| {
-            let found = text.match_indices(path.as_str()).map(|(at, found)| at..at + found.len());
+            let forms = [Some(path.clone()), Some(in_xml(path)).filter(|form| form != path)];
+            let found = forms
+                .into_iter()
+                .flatten()
+                .flat_map(|form| text.match_indices(&form).map(|(at, found)| at..at + found.len()).collect::<Vec<_>>());
             found.filter(|place| ends(place.end)).map(|place| (place, (*name).to_owned())).collect::<Vec<_>>()
         };
         apart(self.0.iter().flat_map(of).collect())
     }
+}
+
+/// As codex tells a model of its folder.
+fn in_xml(path: &str) -> String {
+    let signs = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&apos;")];
+    signs.into_iter().fold(path.to_owned(), |text, (sign, name)| text.replace(sign, name))
 }
 
 /// The other way round.

@@ -400,7 +400,9 @@ fn folders_with_quotes_and_backslashes_are_found_and_put_back() {
     // What a client tells of it afterwards, as a text and as it is.
     let told = |project: &Project| {
         let input: Value = serde_json::from_str(&arguments(project)).unwrap();
-        json!({ "messages": [{ "arguments": arguments(project), "input": input }] }).to_string()
+        let folder = project.folder.path().to_str().unwrap().replace('"', "&quot;").replace('\'', "&apos;");
+        let context = format!("<cwd>{folder}</cwd>");
+        json!({ "messages": [{ "arguments": arguments(project), "input": input, "text": context }] }).to_string()
     };
     for (from, to) in [(&plain, &odd), (&odd, &plain), (&odd, &other), (&other, &odd)] {
         let tape = from.recording();
