@@ -2,6 +2,7 @@
 
 mod common;
 mod faults;
+mod model;
 mod tapes;
 mod tricks;
 
