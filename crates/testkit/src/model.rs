@@ -4,11 +4,9 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-#[allow(clippy::disallowed_types)]
 use std::process::{Child, Command, Stdio};
 
 /// The server, gone with the value: it ends when nobody holds its standard input any more.
-#[allow(clippy::disallowed_types)]
 pub struct Server {
     child: Child,
     address: String,
@@ -26,7 +24,6 @@ pub struct Counted {
 
 impl Server {
     /// Panics where it is not installed, or does not start.
-    #[allow(clippy::disallowed_types)]
     pub fn start() -> Server {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let installed = root.join("target/models/installed");
