@@ -202,6 +202,7 @@ fn door(to: u16) -> (u16, String, overnight_engine::gateway::Door, Gateway) {
         protocols: vec![Protocol::Chat],
         key: Some(Key::new("sk-0123456789abcdef")),
         headers: Vec::new(),
+        no_key: None,
     };
     let caller = Caller::Agent { name: "bench".into(), experiment: ExperimentId(1) };
     let door = gateway.open(&pass, None, Guest { caller, upstreams: vec![upstream] }).expect("a door");

@@ -38,6 +38,10 @@ pub(crate) fn ask(
         // Its prompt is an argument, and the system allows one of 128 KiB.
         brief.brief_tokens = brief.brief_tokens.min(MOST_OF_MINI);
     }
+    if let Some(caller) = desk.caller() {
+        let (text, instead) = brief.of_this_run();
+        room.shop.gateway.tells(&caller, &text, &instead);
+    }
     let spoken = talk(coding, limit, desk, room, &brief.surface, prompt(&brief))?;
     let Spoken { ending, usage, left, said, complaint, output, secrets } = match spoken {
         Ok(spoken) => spoken,

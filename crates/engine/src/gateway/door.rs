@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -76,6 +76,7 @@ pub struct Door {
     accepting: AbortHandle,
     count: Count,
     missed: Arc<Mutex<Option<String>>>,
+    held_back: Arc<OnceLock<String>>,
 }
 
 impl Gateway {
@@ -95,6 +96,11 @@ impl Gateway {
             None => Arc::new(Plain::default()),
         };
         Gateway::new(accounts, tapes, load::named_environment(&PROXIES))
+    }
+
+    /// Hands on what of a caller's brief a recording is not to depend on.
+    pub fn tells(&self, caller: &Caller, text: &str, instead: &str) {
+        self.tapes.tells(caller, text, instead);
     }
 
     /// Waits for others as long as it is told.
@@ -143,7 +149,7 @@ impl Gateway {
             keep_from_dumps();
         }
         secrets.for_each(|secret| self.tapes.hide(secret));
-        let (count, missed) = (Count::default(), Arc::default());
+        let (count, missed, held_back) = (Count::default(), Arc::default(), Arc::<OnceLock<String>>::default());
         let entry = Arc::new(Entry {
             hall: running.hall.clone(),
             caller,
@@ -153,11 +159,12 @@ impl Gateway {
             count: count.clone(),
             in_vain: Arc::default(),
             missed: Arc::clone(&missed),
+            held_back: held_back.clone(),
         });
         let _inside = running.runtime.enter();
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let accepting = running.runtime.spawn(accept(listener, entry)).abort_handle();
-        Ok(Door { accepting, count, missed })
+        Ok(Door { accepting, count, missed, held_back })
     }
 
     fn start(&self) -> io::Result<Running> {
@@ -210,6 +217,11 @@ impl Door {
     /// Why a call did not go out for want of a key, if one did not: no fault of whoever made it.
     pub fn missed(&self) -> Option<String> {
         self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Why a call that came in here did not go out, where that was so: a limit, or a recording that lacks it.
+    pub fn held_back(&self) -> Option<&str> {
+        self.held_back.get().map(String::as_str)
     }
 }
 

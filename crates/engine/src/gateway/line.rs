@@ -1,5 +1,5 @@
-//! The way to providers: HTTP/1.1 over connections that are kept, with the certificates that the system trusts. Nobody is
-//! followed anywhere, and nothing is sent a second time.
+//! The way to providers: HTTP/1.1, encrypted over connections that are kept, with the certificates that the system trusts.
+//! Nobody is followed anywhere, and nothing is sent a second time.
 
 use std::io;
 use std::sync::Arc;
@@ -28,6 +28,9 @@ type Tunnelled = Client<HttpsConnector<Tunnel<HttpConnector>>, Full<Bytes>>;
 
 pub(super) struct Line {
     direct: Direct,
+    /// Servers of one's own, each connection for one call. llama.cpp's ends a connection after a stream and does not say so
+    /// before: whoever asks again at once on the same one is not answered. A new one costs nothing so near.
+    plain: Direct,
     /// Where a company's network lets nobody out but through its own proxy.
     tunnel: Option<(Matcher, Tunnelled)>,
 }
@@ -54,15 +57,17 @@ impl Line {
             if let Some(auth) = found.basic_auth() {
                 tunnel = tunnel.with_auth(auth.clone());
             }
-            Some((matcher, client(HttpsConnector::from((tunnel, tls.clone())))))
+            Some((matcher, client(HttpsConnector::from((tunnel, tls.clone())), usize::MAX)))
         });
-        Ok(Line { direct: client(HttpsConnector::from((connector, tls))), tunnel })
+        let connector = HttpsConnector::from((connector, tls));
+        Ok(Line { direct: client(connector.clone(), usize::MAX), plain: client(connector, 0), tunnel })
     }
 
     /// Sends a request and waits for the head of the answer.
     pub(super) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Error> {
         match &self.tunnel {
             Some((matcher, tunnel)) if is_outside(request.uri(), matcher) => tunnel.request(request).await,
+            _ if request.uri().scheme_str() == Some("http") => self.plain.request(request).await,
             _ => self.direct.request(request).await,
         }
     }
@@ -72,12 +77,14 @@ fn is_outside(uri: &Uri, matcher: &Matcher) -> bool {
     uri.scheme_str() == Some("https") && matcher.intercept(uri).is_some()
 }
 
-fn client<C>(connector: C) -> Client<C, Full<Bytes>>
+/// Keeps at most so many connections to a host that nobody uses.
+fn client<C>(connector: C, kept: usize) -> Client<C, Full<Bytes>>
 where
     C: hyper_util::client::legacy::connect::Connect + Clone,
 {
     Client::builder(TokioExecutor::new())
         .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(kept)
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
         .build(connector)

@@ -25,7 +25,7 @@ pub use resolve::{offline, resolve, variables};
 pub use serve::{MOST_BODY, Patience};
 pub use upstream::{Key, Upstream};
 
-use overnight_model::call::{Call, CallEnd, CallId, CallOutcome};
+use overnight_model::call::{Call, CallEnd, CallId, CallOutcome, Caller};
 use overnight_model::{BlobId, Millis};
 
 /// Where a job with a loopback of its own finds the gateway; it is alone there, so that it is the same for all.
@@ -65,6 +65,9 @@ pub trait Tapes: Send + Sync {
     fn is_offline(&self) -> bool {
         false
     }
+
+    /// What this caller is told is one run's own: another run is told something else there, and asks the same all the same.
+    fn tells(&self, _caller: &Caller, _text: &str, _instead: &str) {}
 
     /// A key that is used from now on: nothing that is kept may hold it.
     fn hide(&self, _key: &str) {}

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -85,6 +85,8 @@ pub(super) struct Entry {
     pub(super) in_vain: Arc<AtomicU64>,
     /// Why a call did not go out for want of a key, the first time.
     pub(super) missed: Arc<Mutex<Option<String>>>,
+    /// Why a call of this job did not go out, the first time that it was so.
+    pub(super) held_back: Arc<OnceLock<String>>,
 }
 
 impl Entry {
@@ -228,7 +230,7 @@ impl Entry {
     /// Asks whether a call may go out, and remembers that it did. Not to be interrupted: whoever hangs up meanwhile has made
     /// a call all the same.
     async fn admit(&self, mut record: Record) -> Result<Record, Box<Response<Body>>> {
-        let hall = self.hall.clone();
+        let (hall, held_back) = (self.hall.clone(), self.held_back.clone());
         let protocol = record.call.protocol;
         // Never closed.
         let place = hall.waiting.clone().acquire_owned().await.ok();
@@ -241,12 +243,14 @@ impl Entry {
                     Err(refusal) => {
                         record.ends(CallEnd::Limited);
                         let what = format!("{} ({})", refusal.what, refusal.limit);
+                        held_back.get_or_init(|| what.clone());
                         Err(refuse(Some(protocol), StatusCode::BAD_REQUEST, &what))
                     }
                 },
                 Recorded::Answer(answer) => Err(Box::new(recorded(answer, record))),
                 Recorded::Miss { what } => {
                     record.ends(CallEnd::NotRecorded);
+                    held_back.get_or_init(|| what.clone());
                     Err(refuse(Some(protocol), StatusCode::BAD_REQUEST, &what))
                 }
             }

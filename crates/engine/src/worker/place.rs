@@ -21,7 +21,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::models::{self, Models};
-use super::{Kept, Kind, Shop, StopHandle, Trouble};
+use super::{HINT_MARK, Kept, Kind, Shop, StopHandle, Trouble};
 use crate::clock;
 use crate::context::Shown;
 use crate::dispatch::Fault;
@@ -412,6 +412,7 @@ impl Place {
         };
         drop(registered);
         let missed = door.as_ref().and_then(Door::missed);
+        let held_back = door.as_ref().and_then(|door| door.held_back()).map(ToOwned::to_owned);
         // What it asked for is settled before anybody hears of its end.
         drop(door);
         // What it could not ask is no fault of its own, whatever it made of that.
@@ -441,6 +442,10 @@ impl Place {
             // Where what it left was all that took the room, it is its own fault, and the night goes on without it.
             enough_room(&self.dir).map_err(|_| full)?;
             ending = Ending::DiskFilled;
+        }
+        // Clients tell of a refusal as "400 Bad Request", if at all.
+        if let Some(what) = held_back.filter(|_| kind == Kind::Evaluation && !ending.succeeded()) {
+            sink(Stream::Stderr, format!("\n{HINT_MARK}a call to a model did not go out: {what}\n").as_bytes());
         }
         let usage = Usage { wall: report.wall.into(), cpu: report.cpu.into(), peak_bytes: report.peak_bytes };
         let left = match room.shop.sandbox.standard() {

@@ -3,6 +3,7 @@
 mod common;
 mod faults;
 mod many;
+mod model;
 mod proxy;
 mod tapes;
 mod tricks;

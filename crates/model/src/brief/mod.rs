@@ -164,6 +164,14 @@ impl Brief {
         fit::parts(self)
     }
 
+    /// What of the text is one run's own, namely where things stand and what was tried, with numbers that every run measures
+    /// anew; and what a recording has in its place: which attempt this is, and what the person said.
+    pub fn of_this_run(&self) -> (String, String) {
+        let [_, _, rest] = self.text_parts();
+        let kind = if self.repair.is_some() { "repair" } else { "attempt" };
+        (rest.trim().to_owned(), format!("<overnight:{kind} {}>{}", self.experiment, text::said(self)))
+    }
+
     /// Whether the text shows all of the surface.
     pub fn shows_all_of_surface(&self) -> bool {
         fit::shows_all_of_surface(self)

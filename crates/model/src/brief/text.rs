@@ -282,7 +282,7 @@ fn recent(brief: &Brief, plan: &Plan) -> String {
     section("Other verdicts of late", &listed)
 }
 
-fn said(brief: &Brief) -> String {
+pub(super) fn said(brief: &Brief) -> String {
     if brief.said.is_empty() {
         return String::new();
     }

@@ -336,3 +336,37 @@ fn files_to_read_are_listed_with_their_sizes() {
     assert!(text.contains("papers/a.md # Task (12 bytes)"), "{text}");
     assert_eq!(heads(&text).iter().filter(|head| **head == "Task").count(), 1);
 }
+
+/// By this a recording of the attempt is found again: nothing measured may be left, and nothing else may go.
+#[test]
+fn what_of_a_brief_is_one_runs_own_is_a_part_of_its_text_and_all_that_was_measured() {
+    let mut brief = brief();
+    brief.said = vec![Word { word: 1, text: "smaller steps".to_owned() }];
+    let (text, instead) = brief.of_this_run();
+    let whole = brief.text();
+    assert_eq!(whole.matches(&text).count(), 1, "{text}");
+    assert_eq!(instead, "<overnight:attempt 42># The person says, latest last\n\n- smaller steps\n");
+    // Another night, in which everything came out otherwise.
+    let mut other = brief.clone();
+    other.baseline.metric = Some(0.123);
+    other.champion.metric = None;
+    other.noise_sd = Some(0.5);
+    other.kept.clear();
+    other.failures.truncate(1);
+    other.near_misses.clear();
+    other.tuning = None;
+    let (other_text, other_instead) = other.of_this_run();
+    assert_ne!(other_text, text);
+    assert_eq!(other.text().replace(&other_text, &other_instead), whole.replace(&text, &instead));
+    for change in [
+        |brief: &mut Brief| brief.experiment = ExperimentId(43),
+        |brief: &mut Brief| brief.program = Some("Do something else.".to_owned()),
+        |brief: &mut Brief| brief.files[0].text.push_str("y = 2\n"),
+        |brief: &mut Brief| brief.said.clear(),
+    ] {
+        let mut other = brief.clone();
+        change(&mut other);
+        let (other_text, other_instead) = other.of_this_run();
+        assert_ne!(other.text().replace(&other_text, &other_instead), whole.replace(&text, &instead));
+    }
+}

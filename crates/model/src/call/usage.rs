@@ -76,7 +76,7 @@ struct Found {
     is_whole: bool,
 }
 
-const COUNTS: usize = 8;
+const COUNTS: usize = 11;
 const INPUT: usize = 0;
 const CACHED: usize = 1;
 const WRITTEN: usize = 2;
@@ -85,6 +85,9 @@ const OUTPUT: usize = 4;
 const REASONING: usize = 5;
 const TOOL_INPUT: usize = 6;
 const TOTAL: usize = 7;
+const TIMED_INPUT: usize = 8;
+const TIMED_CACHED: usize = 9;
+const TIMED_OUTPUT: usize = 10;
 
 enum Slot {
     Kind,
@@ -249,6 +252,10 @@ fn slot(protocol: Protocol, path: &str) -> Option<Slot> {
         | (Protocol::Chat, "usage.completion_tokens_details.reasoning_tokens")
         | (Protocol::Gemini, "usageMetadata.thoughtsTokenCount") => count(REASONING),
         (Protocol::Gemini, "usageMetadata.toolUsePromptTokenCount") => count(TOOL_INPUT),
+        // llama.cpp says this at the end of a stream, also to those who did not ask for usage.
+        (Protocol::Chat, "timings.prompt_n") => count(TIMED_INPUT),
+        (Protocol::Chat, "timings.cache_n") => count(TIMED_CACHED),
+        (Protocol::Chat, "timings.predicted_n") => count(TIMED_OUTPUT),
         (Protocol::Gemini, "usageMetadata.totalTokenCount") => count(TOTAL),
         _ => None,
     }
@@ -261,6 +268,10 @@ fn tokens(protocol: Protocol, counts: &[Count; COUNTS], is_whole: bool) -> Token
         Count::Unsaid | Count::Odd => None,
     };
     let is_odd = |at: usize| counts[at] == Count::Odd;
+    if protocol == Protocol::Chat && [INPUT, CACHED, OUTPUT].iter().all(|at| counts[*at] == Count::Unsaid) {
+        let output = said(TIMED_OUTPUT).filter(|_| is_whole);
+        return Tokens { input: said(TIMED_INPUT), cached: said(TIMED_CACHED), output, ..Tokens::default() };
+    }
     let (cached, reasoning) = (said(CACHED), said(REASONING));
     // Each of them has a price of its own: where one cannot be, what all of them cost is not known.
     let is_odd_read = [INPUT, CACHED, WRITTEN, WRITTEN_HOUR, TOOL_INPUT].into_iter().any(is_odd);

@@ -33,7 +33,7 @@ pub(crate) fn run(place: &Place, args: &Run) -> Outcome<Exit> {
     let session = Session::open(site, "overnight run", how, args.sandbox, !args.no_tui)?;
     let has_model = session.opened.study.spec().agent.has_model();
     refuse_weak_tier(&session.opened, args.sandbox, has_model, "run")?;
-    super::check::refuse_missing(&session.opened.study.spec().agent)?;
+    super::check::refuse_missing(session.opened.study.spec())?;
     let spec = session.opened.study.spec();
     let slots = args.slots.unwrap_or(spec.slots);
     let (study, metric, agent) = (&spec.study, &spec.metric, spec.agent.titled());

@@ -1,56 +1,11 @@
 //! A real model, SmolLM2 with 135 million parameters, behind llama.cpp's own server. Its skill is not the point; that
 //! nothing on the way is pretended is. `tests/models/install` installs both.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+
+use overnight_testkit::model::Server;
 
 use crate::support::Repo;
-
-/// The server, gone with the value: it ends when nobody holds its standard input any more.
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    fn start() -> Server {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().and_then(Path::parent).unwrap();
-        let installed = root.join("target/models/installed");
-        assert!(installed.exists(), "there is no model for the tests: tests/models/install");
-        let mut child = Command::new("python3")
-            .arg(root.join("tests/models/serve"))
-            .env("HOME", root.join("target/models"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut address = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        let address =
-            address.trim().strip_prefix("http://").unwrap_or_else(|| panic!("no server: {address:?}")).to_owned();
-        Server { child, address }
-    }
-
-    /// How many tokens the server itself says that the model has written.
-    fn written(&self) -> f64 {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET /metrics HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.address).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix("llamacpp:tokens_predicted_total "));
-        line.unwrap_or_else(|| panic!("{text}")).trim().parse().unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// The study of `overnight demo`, with a short budget.
 fn demo(agent: &str) -> Repo {
@@ -71,11 +26,11 @@ fn demo(agent: &str) -> Repo {
 fn a_real_model_proposes_values_for_the_literals_of_the_demo() {
     let server = Server::start();
     let repo = demo(&format!(
-        "[agent]\nuse = \"api\"\nprovider = \"compatible\"\nmodel = \"smollm2\"\nbase_url = \"http://{}/v1\"\n\
+        "[agent]\nuse = \"api\"\nprovider = \"compatible\"\nmodel = \"smollm2\"\nbase_url = \"{}/v1\"\n\
          edits = \"values\"\nbrief_tokens = 2000\nahead = 0\n",
-        server.address
+        server.url()
     ));
-    assert_eq!(server.written(), 0.0);
+    assert_eq!(server.counted().output, 0);
     let ran = repo.run(2);
     // What the model wrote, what the ledger says that it wrote, and what became of the surface are one and the same.
     let events = |kind: &str| -> Vec<serde_json::Value> {
@@ -86,7 +41,7 @@ fn a_real_model_proposes_values_for_the_literals_of_the_demo() {
     // What crashes at once goes back to it, and is asked for again.
     let turns = ["proposed", "attempt_failed", "repaired", "not_repaired"].map(events).concat();
     let counted: u64 = turns.iter().filter_map(|event| event["used"]["output"].as_u64()).sum();
-    assert_eq!(server.written(), counted as f64, "{ran}");
+    assert_eq!(server.counted().output, counted, "{ran}");
     let metered: u64 = events("called").iter().filter_map(|event| event["outcome"]["tokens"]["output"].as_u64()).sum();
     assert_eq!(counted, metered, "{ran}");
     for event in &proposed {

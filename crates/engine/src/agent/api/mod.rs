@@ -121,6 +121,7 @@ fn first_answer(turn: &mut Turn<'_>, brief: &mut Brief, values: Option<&Values>)
             return Err(turn.fails(Kind::ContextOverflow, what));
         }
         let parts = prompt::parts(brief, listed.as_deref());
+        turn.tells(brief);
         match turn.ask(&parts, values) {
             Err(Gone::Failure(failure)) if failure.trouble() == Some(Kind::ContextOverflow) && !is_last => {
                 let length = parts.iter().map(|part| Brief::tokens(part)).sum::<u64>();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use overnight_model::Millis;
+use overnight_model::brief::Brief;
 use overnight_model::call::Caller;
 use overnight_model::event::{AttemptFailure, ModelUse, Trouble as Kind};
 use overnight_model::proposal::one_line;
@@ -89,6 +90,14 @@ impl<'a> Turn<'a> {
         let way = Way::open(&shop.gateway, self.api, key, caller);
         self.way = Some(way.map_err(|error| self.fails(Kind::Other, &format!("the gateway opens no door: {error}")))?);
         Ok(())
+    }
+
+    /// A recording of this turn is to be found by another run, whose numbers are other ones.
+    pub(super) fn tells(&self, brief: &Brief) {
+        if let Some(caller) = &self.caller {
+            let (text, instead) = brief.of_this_run();
+            self.room.shop.gateway.tells(caller, &text, &instead);
+        }
     }
 
     /// One question, and an answer that has something in it.

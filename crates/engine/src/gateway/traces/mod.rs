@@ -9,11 +9,11 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use overnight_model::call::{Call, CallEnd, CallId};
+use overnight_model::call::{Call, CallEnd, CallId, Caller};
 use overnight_model::spec::{Retention, TapeSpec};
 use overnight_model::{BlobId, Timestamp};
 
@@ -21,11 +21,14 @@ pub use redact::Redactor;
 pub(super) use redact::forms;
 pub use store::{Found, MOST_BYTES, Store, Trace, TraceError, Which, experiment_of};
 
-use self::normal::{Normal, Places};
+use self::normal::{Normal, Places, Told};
 use self::recordings::{Asked as Name, Asker, Recordings, kind, who};
 use super::{Answer, Exchange, Recorded, Tapes};
 use crate::clock;
 use crate::load::{self, Site};
+
+/// More agents are never asked at the same time.
+const MOST_TOLD: usize = 64;
 
 /// Whether a text is a rule for what is not stored.
 pub(crate) fn is_rule(text: &str) -> Result<(), String> {
@@ -54,6 +57,7 @@ pub struct Tape {
     mode: Mode,
     places: Places,
     asked: Mutex<Asked>,
+    told: Mutex<VecDeque<(String, Told)>>,
     trouble: Mutex<Option<String>>,
 }
 
@@ -110,13 +114,14 @@ impl Tape {
             Some(named(dir, "<overnight:project>")),
             home.map(|home| named(home, "<overnight:home>")),
         ];
-        let (asked, trouble) = (Mutex::default(), Mutex::default());
+        let (asked, told, trouble) = (Mutex::default(), Mutex::default(), Mutex::default());
         Ok(Tape {
             redactor: RwLock::new(redactor),
             store,
             mode,
             places: Places::new(places.into_iter().flatten()),
             asked,
+            told,
             trouble,
         })
     }
@@ -149,7 +154,7 @@ impl Tape {
 
     /// The request's key and whose it is; the same question of the same asker is its next one.
     fn ask(&self, call: &Call, normal: &Normal, request: &[u8]) -> (Name, Asker) {
-        let who = who(call);
+        let who = who(&call.caller);
         // What a candidate was answered is never served to a scorer.
         let key = BlobId::of(format!("{} {}", kind(&who), normal.key()).as_bytes());
         let exact = BlobId::of(&self.redactor().body(request).0);
@@ -162,7 +167,10 @@ impl Tape {
 
     fn normal(&self, call: &Call, path: &str, request: &[u8]) -> Normal {
         let (request, _) = self.redactor().body(request);
-        Normal::of(call.protocol, path, &request, &self.places)
+        let who = who(&call.caller);
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let told: Vec<Told> = told.iter().filter(|(whose, _)| *whose == who).map(|(_, told)| told.clone()).collect();
+        Normal::of(call.protocol, path, &request, &self.places, &told)
     }
 
     fn record(&self, recordings: &Recordings, call: &Call, exchange: &Exchange) {
@@ -206,6 +214,19 @@ impl Tapes for Tape {
 
     fn is_offline(&self) -> bool {
         matches!(self.mode, Mode::Replay(_))
+    }
+
+    fn tells(&self, caller: &Caller, text: &str, instead: &str) {
+        if matches!(self.mode, Mode::Off) {
+            return;
+        }
+        // As it will be found in a request: without what is taken out of that.
+        let told = Told { text: self.redactor().text(text), instead: self.redactor().text(instead) };
+        let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push_back((who(caller), told));
+        if all.len() > MOST_TOLD {
+            all.pop_front();
+        }
     }
 
     fn hide(&self, key: &str) {

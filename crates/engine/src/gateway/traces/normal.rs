@@ -12,7 +12,7 @@ use overnight_model::call::Protocol;
 use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
-use super::rewrite::{Rule, apart, replace};
+use super::rewrite::{Rule, apart, replace, rewrite};
 
 /// Fields of a request about who asks and how, and nothing about what.
 const VOLATILE: [&str; 9] = [
@@ -40,10 +40,15 @@ pub(super) struct Normal {
 }
 
 impl Normal {
-    pub(super) fn of(protocol: Protocol, path: &str, body: &[u8], places: &Places) -> Normal {
+    pub(super) fn of(protocol: Protocol, path: &str, body: &[u8], places: &Places, told: &[Told]) -> Normal {
+        let normal = |text: &str| {
+            // First: what follows would change a part of it.
+            let same = told.iter().fold(text.to_owned(), |text, told| told.replaced_in(text));
+            places.normal(&same)
+        };
         let body = match serde_json::from_slice(body) {
-            Ok(body) => tidy(body, protocol, places, true),
-            Err(_) => Value::from(places.normal(&String::from_utf8_lossy(body))),
+            Ok(body) => tidy(body, protocol, &normal, true),
+            Err(_) => Value::from(normal(&String::from_utf8_lossy(body))),
         };
         Normal { protocol, path: path.split('?').next().unwrap_or_default().to_owned(), body }
     }
@@ -65,6 +70,19 @@ impl Normal {
     pub(super) fn likeness(&self, other: &Normal) -> usize {
         let (one, other) = (self.body.to_string(), other.body.to_string());
         one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
+    }
+}
+
+/// What an agent was told that another run would be told otherwise, and what stands for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) text: String,
+    pub(super) instead: String,
+}
+
+impl Told {
+    fn replaced_in(&self, text: String) -> String {
+        if self.text.is_empty() { text } else { text.replace(&self.text, &self.instead) }
     }
 }
 
@@ -95,13 +113,7 @@ impl Places {
 
     /// The same the other way round: what a recording calls a folder becomes the folder.
     pub(super) fn back(&self, body: &[u8]) -> Vec<u8> {
-        let mut body = body.to_vec();
-        for (path, name) in &self.0 {
-            if body.windows(name.len()).any(|window| window == name.as_bytes()) {
-                body = String::from_utf8_lossy(&body).replace(name, path).into_bytes();
-            }
-        }
-        body
+        rewrite(body, &Back(self)).0
     }
 }
 
@@ -111,10 +123,32 @@ impl Rule for Places {
         let ends =
             |at: usize| text[at..].chars().next().is_none_or(|next| !next.is_alphanumeric() && !"_-".contains(next));
         let of = |(path, name): &(String, &'static str)| {
-            let found = text.match_indices(path.as_str()).map(|(at, found)| at..at + found.len());
+            let forms = [Some(path.clone()), Some(in_xml(path)).filter(|form| form != path)];
+            let found = forms
+                .into_iter()
+                .flatten()
+                .flat_map(|form| text.match_indices(&form).map(|(at, found)| at..at + found.len()).collect::<Vec<_>>());
             found.filter(|place| ends(place.end)).map(|place| (place, (*name).to_owned())).collect::<Vec<_>>()
         };
         apart(self.0.iter().flat_map(of).collect())
+    }
+}
+
+/// As codex tells a model of its folder.
+fn in_xml(path: &str) -> String {
+    let signs = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&apos;")];
+    signs.into_iter().fold(path.to_owned(), |text, (sign, name)| text.replace(sign, name))
+}
+
+/// The other way round.
+struct Back<'a>(&'a Places);
+
+impl Rule for Back<'_> {
+    fn find(&self, text: &str) -> Vec<(std::ops::Range<usize>, String)> {
+        let of = |(path, name): &(String, &'static str)| {
+            text.match_indices(name).map(|(at, found)| (at..at + found.len(), path.clone())).collect::<Vec<_>>()
+        };
+        apart(self.0.0.iter().flat_map(of).collect())
     }
 }
 
@@ -144,10 +178,10 @@ fn is_hash(text: &str) -> bool {
     text.bytes().any(|byte| byte.is_ascii_digit()) && text.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-fn tidy(value: Value, protocol: Protocol, places: &Places, is_top: bool) -> Value {
+fn tidy(value: Value, protocol: Protocol, normal: &dyn Fn(&str) -> String, is_top: bool) -> Value {
     match value {
-        Value::String(text) => Value::String(places.normal(&text)),
-        Value::Array(items) => items.into_iter().map(|item| tidy(item, protocol, places, false)).collect(),
+        Value::String(text) => Value::String(normal(&text)),
+        Value::Array(items) => items.into_iter().map(|item| tidy(item, protocol, normal, false)).collect(),
         Value::Object(fields) => {
             // Items of a conversation have names of the client's own making; calls are told apart by `call_id`.
             let is_item = protocol == Protocol::Responses && !is_top && fields.contains_key("type");
@@ -160,7 +194,7 @@ fn tidy(value: Value, protocol: Protocol, places: &Places, is_top: bool) -> Valu
             fields.sort_by(|(one, _), (other, _)| one.cmp(other));
             fields
                 .into_iter()
-                .map(|(name, field)| (name, tidy(field, protocol, places, false)))
+                .map(|(name, field)| (name, tidy(field, protocol, normal, false)))
                 .collect::<Map<_, _>>()
                 .into()
         }

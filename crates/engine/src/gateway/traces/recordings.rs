@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use overnight_model::BlobId;
-use overnight_model::call::{Call, Caller};
+use overnight_model::call::Caller;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -62,8 +62,8 @@ struct Take {
 const VERSION: u32 = 1;
 
 /// Who asks, by the name that a recording has for it.
-pub(super) fn who(call: &Call) -> String {
-    match &call.caller {
+pub(super) fn who(caller: &Caller) -> String {
+    match caller {
         Caller::Agent { experiment, .. } => format!("agent {experiment}"),
         Caller::Task { trial, .. } => format!("task {trial}"),
         Caller::Scorer { trial, .. } => format!("scorer {trial}"),

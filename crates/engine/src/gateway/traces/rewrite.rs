@@ -1,5 +1,5 @@
 //! Replaces parts of a body whatever they are wrapped in: escapes of JSON are undone first, and a text that a stream gives
-//! in pieces is looked at as a whole. What is not touched stays as it came, byte for byte.
+//! in pieces is looked at as a whole, and so is JSON in a text, as arguments of tools are. What is not touched stays as it came, byte for byte.
 
 use std::ops::Range;
 
@@ -127,12 +127,23 @@ fn rename(value: &mut Value, rule: &dyn Rule) -> u64 {
     }
 }
 
-/// Replaces in a text that comes in pieces. What is put in stands in the piece in which the old began.
+/// Replaces in a text that comes in pieces. What is put in stands in the piece in which the old began; a text that is JSON
+/// itself stands in the first piece once something in it was replaced.
 pub(super) fn replace(pieces: &mut [&mut String], rule: &dyn Rule) -> u64 {
-    let whole: String = pieces.iter().map(|piece| piece.as_str()).collect();
+    let mut whole: String = pieces.iter().map(|piece| piece.as_str()).collect();
+    let mut inside = 0;
+    if let Some((made, found)) = replace_inside(&whole, rule) {
+        for piece in pieces.iter_mut() {
+            piece.clear();
+        }
+        if let Some(first) = pieces.first_mut() {
+            **first = made.clone();
+        }
+        (whole, inside) = (made, found);
+    }
     let places = rule.find(&whole);
     if places.is_empty() {
-        return 0;
+        return inside;
     }
     let mut start = 0;
     for piece in pieces.iter_mut() {
@@ -153,7 +164,20 @@ pub(super) fn replace(pieces: &mut [&mut String], rule: &dyn Rule) -> u64 {
         **piece = made;
         start = end;
     }
-    places.len() as u64
+    places.len() as u64 + inside
+}
+
+/// The same in a text that is JSON, one document or several, where its strings have escapes of their own; `None` where it is
+/// not, or where there is nothing to replace.
+fn replace_inside(text: &str, rule: &dyn Rule) -> Option<(String, u64)> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let mut values = documents.collect::<Result<Vec<Value>, _>>().ok()?;
+    let found = rewrite_values(&mut values, rule, false);
+    let made: String = values.iter().map(ToString::to_string).collect();
+    (found > 0).then_some((made, found))
 }
 
 /// Sorted, and without those that begin before the one before them has ended.

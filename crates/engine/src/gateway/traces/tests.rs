@@ -346,6 +346,84 @@ fn what_clients_make_up_anew_makes_no_other_question() {
     assert!(miss.contains("the nearest differs at /messages/0/content/0/text") && miss.contains("untidy"), "{miss}");
 }
 
+/// The number that was measured differs from run to run; the rest of what an agent is told does not.
+#[test]
+fn an_attempt_finds_its_answer_whatever_was_measured() {
+    let project = Project::new();
+    let prompt = |program: &str, measured: &str| request(&format!("{program}\n{measured}\n# Your answer"), "a");
+    let tape = project.recording();
+    for (attempt, measured, answer) in [(1, "loss 4.012", "less"), (2, "loss 1.033", "more")] {
+        tape.tells(&agent(attempt), measured, &format!("<overnight:attempt {attempt}>"));
+        ask(&tape, attempt, agent(attempt), &prompt("Turn the knob.", measured), answer);
+    }
+    let tape = project.replaying();
+    let told = |attempt: u64, program: &str, measured: &str| {
+        tape.tells(&agent(attempt), measured, &format!("<overnight:attempt {attempt}>"));
+        heard(&tape, attempt, agent(attempt), &prompt(program, measured))
+    };
+    assert_eq!(told(2, "Turn the knob.", "loss 1.078").unwrap(), "more");
+    assert_eq!(told(1, "Turn the knob.", "loss 3.991").unwrap(), "less");
+    // Another program is another question, and so is an attempt that nobody recorded.
+    let miss = told(1, "Turn it twice.", "loss 3.992").unwrap_err();
+    assert!(miss.contains("Turn it twice."), "{miss}");
+    let miss = told(3, "Turn the knob.", "loss 0.011").unwrap_err();
+    assert!(miss.contains("<overnight:attempt 3>"), "{miss}");
+}
+
+/// Arguments of tools are JSON in a text, where a path is escaped once more.
+#[test]
+fn folders_with_quotes_and_backslashes_are_found_and_put_back() {
+    let named = |prefix: &str| Project {
+        folder: tempfile::Builder::new().prefix(prefix).tempdir().unwrap(),
+        spec: TapeSpec::default(),
+    };
+    let (plain, odd, other) = (named("plain"), named("o\"d\\d ü "), named("\"{'"));
+    let arguments = |project: &Project| {
+        let file = project.folder.path().join("a.py");
+        json!({ "file_path": file.to_str().unwrap(), "text": "\"x\"" }).to_string()
+    };
+    // A stream that gives the arguments in pieces of seven signs.
+    let stream = |project: &Project| -> String {
+        let signs: Vec<char> = arguments(project).chars().collect();
+        let piece = |part: &[char]| {
+            let delta = json!({ "type": "input_json_delta", "partial_json": part.iter().collect::<String>() });
+            let event = json!({ "type": "content_block_delta", "index": 1, "delta": delta });
+            format!("event: content_block_delta\ndata: {event}\n\n")
+        };
+        signs.chunks(7).map(piece).collect()
+    };
+    let whole = |stream: &str| -> Value {
+        let events = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+        let events = events.map(|data| serde_json::from_str::<Value>(data).unwrap());
+        let pieces: String = events.map(|event| event["delta"]["partial_json"].as_str().unwrap().to_owned()).collect();
+        serde_json::from_str(&pieces).unwrap_or_else(|error| panic!("{error}: {pieces}"))
+    };
+    // What a client tells of it afterwards, as a text and as it is.
+    let told = |project: &Project| {
+        let input: Value = serde_json::from_str(&arguments(project)).unwrap();
+        let folder = project.folder.path().to_str().unwrap().replace('"', "&quot;").replace('\'', "&apos;");
+        let context = format!("<cwd>{folder}</cwd>");
+        json!({ "messages": [{ "arguments": arguments(project), "input": input, "text": context }] }).to_string()
+    };
+    for (from, to) in [(&plain, &odd), (&odd, &plain), (&odd, &other), (&other, &odd)] {
+        let tape = from.recording();
+        ask(&tape, 1, agent(1), "{}", &stream(from));
+        ask(&tape, 2, agent(1), &told(from), "done");
+        let recordings = to.folder.path().join("recordings");
+        let _ = fs::remove_dir_all(&recordings);
+        fs::rename(from.folder.path().join("recordings"), &recordings).unwrap();
+        for (path, bytes) in to.files().iter().filter(|(path, _)| path.starts_with(&recordings)) {
+            let text = String::from_utf8_lossy(bytes);
+            let name = from.folder.path().file_name().unwrap().to_str().unwrap();
+            assert!(!text.contains(&name[name.len() - 6..]), "{} of {}: {text}", path.display(), name);
+        }
+        let tape = to.replaying();
+        let answer = heard(&tape, 1, agent(1), "{}").unwrap();
+        assert_eq!(whole(&answer), serde_json::from_str::<Value>(&arguments(to)).unwrap(), "{answer}");
+        assert_eq!(heard(&tape, 2, agent(1), &told(to)).unwrap(), "done");
+    }
+}
+
 #[test]
 fn items_of_codex_are_the_same_whatever_it_calls_them() {
     let body = |id: &str, key: &str| {
@@ -353,7 +431,7 @@ fn items_of_codex_are_the_same_whatever_it_calls_them() {
                 "input": [{ "type": "message", "id": format!("msg_{id}"), "role": "user", "content": [{ "type": "input_text", "text": "hi" }] }] }).to_string()
     };
     let normal =
-        |body: &str| Normal::of(Protocol::Responses, "/v1/responses", body.as_bytes(), &Places::default()).key();
+        |body: &str| Normal::of(Protocol::Responses, "/v1/responses", body.as_bytes(), &Places::default(), &[]).key();
     assert_eq!(normal(&body("a", "1")), normal(&body("b", "2")));
     assert_ne!(normal(&body("a", "1")), normal(&body("a", "1").replace("hi", "ho")));
     // A field of a tool's arguments that is called as one of the client's own is a part of the question.

@@ -212,3 +212,25 @@ proptest! {
         prop_assert!(meter.finish().tokens.output.is_none_or(|output| output < 999_999));
     }
 }
+
+/// A stream of llama.cpp's, whose client did not ask for usage.
+const TIMED: &str = r#"data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":"hi"}}],"model":"smollm2"}
+
+data: {"choices":[{"finish_reason":"length","index":0,"delta":{}}],"model":"smollm2","timings":{"cache_n":31,"prompt_n":1,"prompt_ms":29.8,"predicted_n":3,"predicted_ms":68.0}}
+
+data: [DONE]
+
+"#;
+
+#[test]
+fn what_llama_cpp_says_of_its_times_counts_where_it_says_nothing_of_usage() {
+    assert_eq!(counts(metered(Protocol::Chat, TIMED).tokens), [Some(1), Some(31), None, Some(3), None]);
+    let cut = TIMED.split("data: {\"choices\":[{\"finish_reason\":\"length\"").next().unwrap();
+    assert_eq!(counts(metered(Protocol::Chat, cut).tokens), [None; 5]);
+    // Usage has the word where it is said, also where it is said in a way that cannot be.
+    let both = |usage: &str| TIMED.replace("\"timings\"", &format!("\"usage\":{usage},\"timings\""));
+    let said = both(r#"{"prompt_tokens":40,"completion_tokens":5}"#);
+    assert_eq!(counts(metered(Protocol::Chat, &said).tokens), [Some(40), None, None, Some(5), None]);
+    let odd = both(r#"{"prompt_tokens":-1,"completion_tokens":"5"}"#);
+    assert_eq!(counts(metered(Protocol::Chat, &odd).tokens), [None; 5]);
+}

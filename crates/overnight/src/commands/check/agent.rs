@@ -71,7 +71,7 @@ fn program(sequence: &mut Sequence, site: &Site, member: &Member) {
         AgentKind::Tuner => return,
         AgentKind::Command(command) => command,
         kind @ (AgentKind::Coding(_) | AgentKind::Api(_)) => {
-            if let Err(error) = coding::refuse_missing_of(kind) {
+            if let Err(error) = coding::refuse_missing_of(kind, &sequence.spec.gateway) {
                 let next = error.hint.unwrap_or_default();
                 sequence.add(Finding::new("agent", Level::Fail, error.message).next(next));
             } else if let AgentKind::Coding(coding) = kind

@@ -20,10 +20,11 @@ pub(super) fn refuse_without_key(api: &Api) -> Outcome<()> {
         .hint(format!("export {name}=…, or name another source: `key_env` or `key_command` in [agent]")))
 }
 
-/// What is missed of a coding agent's keys, where not one of them is set and the triplet names no other place for any. It is
-/// no refusal: a server of one's own may want none.
+/// What is missed of a coding agent's keys, where not one of them is set, the triplet names no other place for any, and
+/// somebody is to be asked at all. It is no refusal: a server of one's own may want none.
 pub(crate) fn missed_keys(preset: Preset, gateway: &Gateway) -> Option<String> {
-    if gateway.providers.iter().any(|provider| provider.key.is_some() || provider.url.is_some()) {
+    let is_offline = gateway.tapes.replay.is_some();
+    if is_offline || gateway.providers.iter().any(|provider| provider.key.is_some() || provider.url.is_some()) {
         return None;
     }
     let is_key = |name: &&str| ["_KEY", "_TOKEN"].iter().any(|end| name.ends_with(end));

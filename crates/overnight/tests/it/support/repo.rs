@@ -333,7 +333,7 @@ impl fmt::Display for Ran {
 fn masks(root: &Path) -> SettingsBindDropGuard {
     let mut settings = insta::Settings::clone_current();
     for (pattern, mask) in [
-        (escaped(root).as_str(), "[TEMP]"),
+        (regex::escape(root.to_str().unwrap()).as_str(), "[TEMP]"),
         (r"\b[0-9a-f]{64}\b", "[HASH]"),
         (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
         (r"\([0-9a-f]{10}\b", "([SHORT]"),
@@ -350,12 +350,4 @@ fn masks(root: &Path) -> SettingsBindDropGuard {
         settings.add_filter(pattern, mask);
     }
     settings.bind_to_scope()
-}
-
-/// A path as a pattern that matches itself.
-fn escaped(path: &Path) -> String {
-    let text = path.to_str().unwrap();
-    text.chars()
-        .map(|c| if c.is_alphanumeric() || "/-_".contains(c) { c.to_string() } else { format!("[{c}]") })
-        .collect()
 }

@@ -69,7 +69,7 @@ impl Turn<'_> {
     pub(super) fn take(&self, prompt: &str, own: &[NewFile]) -> Outcome<Vec<NewFile>> {
         let name = &self.drafter.name;
         let subject = Subject::to_draft(&self.place.site, self.scratch, &self.drafter.section, own)?;
-        refuse_missing(&subject.spec.agent)?;
+        refuse_missing(&subject.spec)?;
         let (member, min) = (subject.spec.agent.members[0].clone(), subject.spec.sandbox.min);
         let found = subject.find(self.keeper, self.sandbox);
         if found.tier < min && self.sandbox != Some(found.tier) {
