@@ -7,17 +7,17 @@ use rustix::process::Signal;
 use crate::support::{Ran, Repo, until};
 
 /// A thousand dollars for a million tokens: eleven cents for a call.
-const PRICE: &str = "[gateway.prices.fake-model]\ninput = 1000\noutput = 1000\n";
+pub(crate) const PRICE: &str = "[gateway.prices.fake-model]\ninput = 1000\noutput = 1000\n";
 const CALL: f64 = 0.11;
 const KEY: (&str, &str) = ("ANTHROPIC_API_KEY", "made-up-key-that-opens-nothing");
 
-struct Night {
-    repo: Repo,
+pub(crate) struct Night {
+    pub(crate) repo: Repo,
     provider: Provider,
 }
 
 impl Night {
-    fn new(more: &str, ideas: &[(&str, &str)]) -> Night {
+    pub(crate) fn new(more: &str, ideas: &[(&str, &str)]) -> Night {
         Night::playing(more, ideas.iter().map(|(old, new)| edit(old, new)).collect())
     }
 
@@ -35,7 +35,7 @@ impl Night {
         self.repo.write("overnight.toml", &format!("{text}{more}")).commit("another provider");
     }
 
-    fn overnight(&self, args: &[&str]) -> Ran {
+    pub(crate) fn overnight(&self, args: &[&str]) -> Ran {
         Ran::of(self.repo.command(args).env(KEY.0, KEY.1).output().unwrap())
     }
 }

@@ -56,6 +56,7 @@ mod team;
 mod terminal;
 mod toolchains;
 mod traces;
+mod trajectories;
 mod tuner;
 mod verdicts;
 mod verify;
