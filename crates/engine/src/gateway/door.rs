@@ -147,7 +147,9 @@ impl Gateway {
         let (clerk, calls) = mpsc::channel();
         let line = Line::new(&self.environment)?;
         let (accounts, tapes) = (self.accounts.clone(), self.tapes.clone());
-        let hall = Hall { line, accounts: accounts.clone(), tapes: tapes.clone(), clerk, patience: self.patience };
+        let counted = Arc::default();
+        let (accounts_too, tapes_too, patience) = (accounts.clone(), tapes.clone(), self.patience);
+        let hall = Hall { line, accounts: accounts_too, tapes: tapes_too, clerk, patience, counted };
         let clerk = std::thread::Builder::new()
             .name("gateway-clerk".to_owned())
             .spawn(move || settle_all(calls, &accounts, &tapes))?;

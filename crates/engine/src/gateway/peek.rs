@@ -10,6 +10,8 @@ pub(super) struct Peek {
     pub(super) model: String,
     /// The most that all of its answers may be long, in tokens.
     pub(super) most_output: Option<u64>,
+    /// How it wants to be served, where that is not as usual.
+    pub(super) tier: Option<String>,
 }
 
 /// The fields that matter, in any of the protocols. A field that is there twice is no JSON that two readers would read in
@@ -22,6 +24,9 @@ struct Fields {
     max_output_tokens: Option<Value>,
     n: Option<Value>,
     background: Option<Value>,
+    service_tier: Option<Value>,
+    speed: Option<Value>,
+    inference_geo: Option<Value>,
     #[serde(rename = "generationConfig", alias = "generation_config")]
     generation_config: Option<Generation>,
 }
@@ -57,7 +62,17 @@ pub(super) fn peek(protocol: Protocol, path_model: Option<&str>, body: &[u8]) ->
     };
     let named = fields.model.as_ref().and_then(Value::as_str);
     let model = path_model.or(named).ok_or("the request names no model")?;
-    Ok(Peek { model: model.to_owned(), most_output: most.map(|most| most.saturating_mul(times.unwrap_or(1).max(1))) })
+    let most_output = most.map(|most| most.saturating_mul(times.unwrap_or(1).max(1)));
+    Ok(Peek { model: model.to_owned(), most_output, tier: tier(&fields) })
+}
+
+/// What costs the same as nothing said.
+const USUAL: [&str; 5] = ["auto", "default", "standard", "standard_only", "global"];
+
+fn tier(fields: &Fields) -> Option<String> {
+    let asked = [&fields.service_tier, &fields.speed, &fields.inference_geo].into_iter().flatten();
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+    asked.filter(|value| !value.is_null()).map(text).find(|tier| !USUAL.contains(&tier.as_str()))
 }
 
 #[cfg(test)]
@@ -79,6 +94,17 @@ mod tests {
         assert_eq!(seen(Protocol::Responses, r#"{"model":"m","max_output_tokens":5}"#), expected("m", Some(5)));
         let gemini = r#"{"generationConfig":{"maxOutputTokens":7,"candidateCount":2}}"#;
         assert_eq!(seen(Protocol::Gemini, gemini), expected("from-the-path", Some(14)));
+    }
+
+    #[test]
+    fn a_call_that_wants_to_be_served_otherwise_says_so() {
+        let tier = |body: &str| peek(Protocol::Responses, None, body.as_bytes()).unwrap().tier;
+        assert_eq!(tier(r#"{"model":"m","service_tier":"priority"}"#).as_deref(), Some("priority"));
+        assert_eq!(tier(r#"{"model":"m","service_tier":"auto","speed":"fast"}"#).as_deref(), Some("fast"));
+        assert_eq!(tier(r#"{"model":"m","inference_geo":"us"}"#).as_deref(), Some("us"));
+        for usual in ["null", "\"auto\"", "\"default\"", "\"standard_only\""] {
+            assert_eq!(tier(&format!(r#"{{"model":"m","service_tier":{usual}}}"#)), None, "{usual}");
+        }
     }
 
     #[test]

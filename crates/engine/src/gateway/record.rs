@@ -5,11 +5,13 @@ use std::sync::{Arc, mpsc};
 
 use bytes::Bytes;
 use overnight_model::Millis;
+use overnight_model::call::price::is_same_model;
 use overnight_model::call::usage::{Meter, Metered};
 use overnight_model::call::{Call, CallEnd, CallOutcome};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::busy::Busy;
+use super::counted::{Counted, Sketch};
 use super::{Accounts, Exchange, Tapes};
 use crate::clock::Stopwatch;
 
@@ -25,6 +27,8 @@ pub(super) struct Record {
     /// Whether anybody knows of it: one that nobody was told of leaves nothing.
     pub(super) is_known: bool,
     pub(super) is_replayed: bool,
+    /// What its provider counts is worth knowing for the calls after it.
+    pub(super) counted: Option<(Arc<Counted>, Sketch)>,
     path: String,
     request: Bytes,
     status: Option<u16>,
@@ -61,6 +65,7 @@ impl Record {
             end: None,
             is_known: false,
             is_replayed: false,
+            counted: None,
             path,
             request,
             status: None,
@@ -133,6 +138,11 @@ impl Drop for Record {
         // A connection that is simply closed looks like an end to whoever counts no bytes.
         if end == CallEnd::Answered && self.is_stream && !is_whole {
             end = CallEnd::Broken;
+        }
+        // Another model counts in another way.
+        let is_as_asked = model.as_ref().is_none_or(|model| is_same_model(&self.call.model, model));
+        if let Some((counted, sketch)) = self.counted.take().filter(|_| end == CallEnd::Answered && is_as_asked) {
+            counted.learn(sketch, &tokens);
         }
         let outcome = CallOutcome {
             end,

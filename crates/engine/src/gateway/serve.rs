@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::busy::Count;
+use super::counted::{Counted, Sketch};
 use super::line::Line;
 use super::mask::Mask;
 use super::peek::{Peek, peek};
@@ -61,6 +62,20 @@ pub(super) struct Hall {
     pub(super) tapes: Arc<dyn Tapes>,
     pub(super) clerk: mpsc::Sender<Closed>,
     pub(super) patience: Patience,
+    pub(super) counted: Arc<Counted>,
+}
+
+impl Hall {
+    /// The call, with how many tokens it can be, where that is of use.
+    fn bounded<'a>(&self, record: &'a mut Record) -> &'a Call {
+        if self.accounts.is_limited()
+            && let Some(sketch) = Sketch::of(&record.call.provider, &record.call.model, record.request())
+        {
+            record.call.most_input = self.counted.most(&sketch);
+            record.counted = Some((self.counted.clone(), sketch));
+        }
+        &record.call
+    }
 }
 
 /// One door: whose calls come in by it, and whom they may go to.
@@ -115,7 +130,7 @@ impl Entry {
         let Some(protocol) = target.protocol.filter(|_| is_call) else {
             return self.pass_aside(&target, letter, mask).await;
         };
-        let Peek { model, most_output } = peek(protocol, target.model.as_deref(), &bytes)
+        let Peek { model, most_output, tier } = peek(protocol, target.model.as_deref(), &bytes)
             .map_err(|what| refuse(Some(protocol), StatusCode::BAD_REQUEST, &what))?;
         let path = match query.as_str() {
             "" => head.uri.path().to_owned(),
@@ -131,7 +146,9 @@ impl Entry {
             protocol,
             model,
             bytes: bytes.len() as u64,
+            most_input: None,
             most_output,
+            tier,
         };
         let hold = Hold { _busy: self.count.begin(), _memory: memory };
         let record = Record::new(call, path, bytes, self.hall.clerk.clone(), hold);
@@ -204,7 +221,7 @@ impl Entry {
         let asked = tokio::task::spawn_blocking(move || {
             record.is_known = true;
             match hall.tapes.recorded(&record.call, record.path(), record.request()) {
-                Recorded::Live => match hall.accounts.admit(&record.call) {
+                Recorded::Live => match hall.accounts.admit(hall.bounded(&mut record)) {
                     Ok(()) => Ok(record),
                     Err(refusal) => {
                         record.ends(CallEnd::Limited);

@@ -67,9 +67,15 @@ pub struct Call {
     pub model: String,
     /// How long the request is: no more tokens than this can be in it.
     pub bytes: u64,
+    /// The most tokens that it can be, where its provider has counted most of it before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_input: Option<u64>,
     /// The most that it may answer, where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_output: Option<u64>,
+    /// It asks to be served otherwise than usual, at another price: `priority`, `flex`, `fast`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
 }
 
 /// Tokens as the provider counts them. What it does not say is not known, and never 0.

@@ -186,8 +186,7 @@ impl Steps {
     fn observe(&mut self, result: &ToolResult) -> bool {
         let is_of = |used: &Used| used.named == result.id;
         let Some(latest) = self.tools.iter().rev().find(|used| is_of(used)).map(|used| used.step) else { return false };
-        let mut of: Vec<&mut Used> =
-            self.tools.iter_mut().filter(|used| is_of(used) && used.step == latest).collect();
+        let mut of: Vec<&mut Used> = self.tools.iter_mut().filter(|used| is_of(used) && used.step == latest).collect();
         let Some(used) = of.iter_mut().find(|used| used.gave.is_none()) else {
             // A client that tells its whole story anew tells results again.
             return of.iter().any(|used| used.gave.as_ref() == Some(&result.text));

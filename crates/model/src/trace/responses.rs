@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Answered, Asked, Part, Tool, ToolCall, ToolResult, Turn, Who, add, arguments, kind, list, text, tool, words};
+use super::{
+    Answered, Asked, Part, Tool, ToolCall, ToolResult, Turn, Who, add, arguments, kind, list, text, tool, words,
+};
 
 pub(super) fn asked(body: &Value) -> Asked {
     let mut turns: Vec<Turn> = Vec::new();

@@ -239,7 +239,8 @@ fn calls_of_one_tool_have_names_of_their_own_and_each_its_result() {
     let gave = |response: Value| json!({ "functionResponse": { "name": "read", "response": response } });
     let question = json!({ "role": "user", "parts": [{ "text": "both" }] });
     let model = json!({ "role": "model", "parts": [call("a"), call("b")] });
-    let results = json!({ "role": "user", "parts": [gave(json!({ "output": "1" })), gave(json!({ "error": "none" }))] });
+    let results =
+        json!({ "role": "user", "parts": [gave(json!({ "output": "1" })), gave(json!({ "error": "none" }))] });
     let again = json!({ "role": "model", "parts": [call("c")] });
     let last = json!({ "role": "user", "parts": [gave(json!({ "output": "1" }))] });
     let asked = |contents: &[&Value]| {
@@ -254,9 +255,8 @@ fn calls_of_one_tool_have_names_of_their_own_and_each_its_result() {
         told(asked(&[&question, &model, &results, &again, &last]), Answered::default()),
     ];
     let made = trajectory("s", "gemini", "1", &calls);
-    let ids: Vec<&Value> = [(1, 0), (1, 1), (2, 0)]
-        .map(|(step, call)| &made["steps"][step]["tool_calls"][call]["tool_call_id"])
-        .to_vec();
+    let ids: Vec<&Value> =
+        [(1, 0), (1, 1), (2, 0)].map(|(step, call)| &made["steps"][step]["tool_calls"][call]["tool_call_id"]).to_vec();
     assert_eq!(ids, ["read", "read#2", "read#3"]);
     let results = |step: usize| made["steps"][step]["observation"]["results"].clone();
     let failed = json!({ "source_call_id": "read#2", "content": "none", "extra": { "is_error": true } });

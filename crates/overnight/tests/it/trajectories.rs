@@ -83,7 +83,12 @@ fn whatever_clients_and_providers_do_is_a_valid_trajectory() {
         id += 1;
         keep_in(protocol, &repo, id, &anyone(experiment), &request, answer);
     };
-    keep(Protocol::Chat, 0, json!({ "messages": chat, "tools": [{ "function": { "name": "read" } }] }), &answer.to_string());
+    keep(
+        Protocol::Chat,
+        0,
+        json!({ "messages": chat, "tools": [{ "function": { "name": "read" } }] }),
+        &answer.to_string(),
+    );
     keep(Protocol::Chat, 0, json!({ "messages": chat }), "<h1>502</h1>");
     keep(Protocol::Chat, 0, json!({ "messages": [{ "role": "user", "content": "a title" }] }), &answer.to_string());
     keep(Protocol::Chat, 0, json!([]), "");
@@ -94,7 +99,12 @@ fn whatever_clients_and_providers_do_is_a_valid_trajectory() {
     let output = json!([{ "type": "reasoning", "summary": [] }, { "type": "web_search_call" },
         { "type": "custom_tool_call", "call_id": "p", "name": "apply_patch", "input": "*** Begin Patch" }]);
     let tools = json!([{ "type": "web_search" }, { "type": "custom", "name": "apply_patch" }]);
-    keep(Protocol::Responses, 0, json!({ "input": "go", "tools": tools }), &json!({ "object": "response", "output": output }).to_string());
+    keep(
+        Protocol::Responses,
+        0,
+        json!({ "input": "go", "tools": tools }),
+        &json!({ "object": "response", "output": output }).to_string(),
+    );
     let written = repo.ok(&["export", "--atif"]).stdout;
     assert_eq!(json_lines(&written)[0]["steps"][0]["is_copied_context"], true, "{written}");
     valid(&written, 2);
