@@ -22,6 +22,7 @@ mod disk;
 mod docs;
 mod draft;
 mod explain;
+mod forget;
 mod gateway;
 mod guards;
 mod hints;

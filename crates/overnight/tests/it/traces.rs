@@ -49,7 +49,9 @@ pub(crate) fn keep_in(protocol: Protocol, repo: &Repo, id: u64, caller: &Caller,
         protocol,
         model: "m".to_owned(),
         bytes: 0,
+        most_input: None,
         most_output: None,
+        tier: None,
     };
     let exchange = Exchange {
         path: "/v1/messages".to_owned(),
@@ -104,6 +106,10 @@ fn a_trace_is_shown_call_by_call_and_only_what_is_new() {
     repo.ok(&["show", "1", "--html", "one.html"]);
     let page = repo.read("one.html");
     assert!(page.contains("What models were asked") && page.contains("+ x = 4") && !page.contains('\u{1b}'), "{page}");
+    // A fold for each call, and one in it for what is long; all of that is there.
+    assert_eq!((page.matches("<details class=\"fold\">").count(), page.matches("You are careful.").count()), (2, 30));
+    assert!(page.contains("<summary>system<span class=\"of\"> · 30 lines</span></summary>"), "{page}");
+    assert!(page.contains("<summary>call 2 · claude asks m of anthropic") && !page.contains("<script"), "{page}");
     let raw = repo.ok(&["show", "1", "--trace", "--json"]).stdout;
     let calls: Vec<Json> = raw.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((calls.len(), &calls[1]["call"], &calls[1]["status"]), (2, &json!(2), &json!(200)));
