@@ -114,6 +114,13 @@ pub fn segment_of(segments: &[SegmentFacts], segment: u32) -> Result<&SegmentFac
     found.ok_or_else(|| Fault::lost("the segment of an experiment"))
 }
 
+/// Recorded contents of a surface, where all of them are still there.
+pub fn contents_if_there(reader: &Reader, surface: &[SurfaceBlob]) -> Result<Option<Contents>, LedgerError> {
+    let read = |file: &SurfaceBlob| Ok(reader.blob(&file.blob)?.map(|bytes| (file.path.clone(), bytes)));
+    let files: Result<Option<_>, LedgerError> = surface.iter().map(read).collect();
+    Ok(files?.map(Contents))
+}
+
 /// Recorded contents of a surface.
 pub fn contents(reader: &Reader, surface: &[SurfaceBlob]) -> Result<Contents, Fault> {
     let read = |file: &SurfaceBlob| match reader.blob(&file.blob)? {

@@ -21,6 +21,8 @@ pub struct Sound {
     pub commits: u64,
     /// What was erased on request.
     pub forgotten: Vec<Forgotten>,
+    /// Contents that were to be erased and are still there.
+    pub unfinished: u64,
 }
 
 /// The first thing that does not agree.
@@ -72,8 +74,9 @@ fn verify_at(site: &Site, reader: &Reader) -> Result<Sound, Mismatch> {
     if verified.state.segment.is_none() {
         // Killed as it began, or not begun: nothing is recorded of git, so nothing can disagree, not even a store that
         // is half made.
-        let forgotten = verified.forgotten;
-        return Ok(Sound { events: verified.events, experiments: 0, blobs: verified.blobs, commits: 0, forgotten });
+        let (forgotten, unfinished) = (verified.forgotten, verified.unfinished);
+        let (events, blobs) = (verified.events, verified.blobs);
+        return Ok(Sound { events, experiments: 0, blobs, commits: 0, forgotten, unfinished });
     }
     let user = UserRepo::discover(&site.dir)?;
     let state = &verified.state;
@@ -81,8 +84,9 @@ fn verify_at(site: &Site, reader: &Reader) -> Result<Sound, Mismatch> {
     check_branch(reader, &store, &user, &site.study, state)?;
     check_locked(&user, state)?;
     let commits = check_commits(reader, &store, &user, state)?;
-    let forgotten = verified.forgotten;
-    Ok(Sound { events: verified.events, experiments: verified.experiments, blobs: verified.blobs, commits, forgotten })
+    let (forgotten, unfinished) = (verified.forgotten, verified.unfinished);
+    let (events, experiments, blobs) = (verified.events, verified.experiments, verified.blobs);
+    Ok(Sound { events, experiments, blobs, commits, forgotten, unfinished })
 }
 
 fn check_branch(reader: &Reader, store: &Store, user: &UserRepo, study: &str, state: &State) -> Result<(), Mismatch> {
@@ -125,12 +129,16 @@ fn check_locked(user: &UserRepo, state: &State) -> Result<(), Mismatch> {
 
 fn check_commits(reader: &Reader, store: &Store, user: &UserRepo, state: &State) -> Result<u64, Mismatch> {
     let refs = store.refs()?;
-    let segments = reader.segments()?;
+    let (segments, without_contents) = (reader.segments()?, reader.without_contents()?);
     let mut rows = Vec::new();
     reader.each_row(ExperimentId::BASELINE, |row| rows.push(row))?;
     let mut commits = 0;
     for row in rows {
         let (Some(commit), experiment) = (row.commit, row.experiment) else { continue };
+        // What was erased on request can neither be found nor made again. Nothing stands on it.
+        if without_contents.contains(&experiment) {
+            continue;
+        }
         let facts = plans::segment_of(&segments, row.segment)?;
         if state.carried() == Some(experiment) && !state.begun() {
             continue;

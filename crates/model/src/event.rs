@@ -532,6 +532,9 @@ pub struct Forgotten {
     /// Contents that earlier events name and that are no longer there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blobs: Vec<BlobId>,
+    /// The experiments whose contents those are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub experiments: Vec<ExperimentId>,
 }
 
 /// Why a run ended.

@@ -14,6 +14,7 @@ use overnight_engine::sandbox::SetUpError;
 use overnight_engine::say::SayError;
 use overnight_engine::verify::Mismatch;
 use overnight_engine::workspace::{GitError, shell_word};
+use overnight_model::Verdict;
 
 /// How a command ended, as scripts see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,6 +219,19 @@ impl From<ForgetError> for CliError {
             ForgetError::Ledger(error) => error.into(),
             ForgetError::Trace(error) => error.into(),
             error @ ForgetError::Erase { .. } => CliError::of(Exit::Fault, &error, None),
+            error @ ForgetError::Unknown { .. } => {
+                CliError::of(Exit::Usage, &error, Some("`overnight log` lists them".to_owned()))
+            }
+            ForgetError::Needed { experiment, verdict, .. } => {
+                let hint = match verdict {
+                    None => "`overnight run` finishes it".to_owned(),
+                    Some(Verdict::Suspect) => format!("`overnight review {experiment} --discard` is one"),
+                    Some(_) => "what is in a branch is git's: once the study is over, remove or rewrite `overnight/NAME` there, \
+                                and the folder .overnight with it"
+                        .to_owned(),
+                };
+                CliError::of(Exit::Refused, &error, Some(hint))
+            }
         }
     }
 }

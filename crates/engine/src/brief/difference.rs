@@ -24,8 +24,10 @@ pub(super) fn between(reader: &Reader, old: &[SurfaceBlob], new: &[SurfaceBlob])
     let changed: Vec<SurfaceBlob> = new.iter().filter(|file| !old.contains(file)).cloned().collect();
     let before: Vec<SurfaceBlob> =
         old.iter().filter(|file| changed.iter().any(|new| new.path == file.path)).cloned().collect();
-    let (before, after) = (plans::contents(reader, &before)?, plans::contents(reader, &changed)?);
-    Ok(of(&before, &after))
+    let Some(after) = plans::contents_if_there(reader, &changed)? else {
+        return Ok(Difference::Not("it was forgotten on request".to_owned()));
+    };
+    Ok(of(&plans::contents(reader, &before)?, &after))
 }
 
 fn of(before: &Contents, after: &Contents) -> Difference {

@@ -62,8 +62,9 @@ impl Untouched {
                     What::Proposed(proposed) => Some(proposed),
                     _ => None,
                 });
-                if let Some(proposed) = proposed {
-                    self.learn(&plans::contents(reader, &proposed.surface)?);
+                let surface = proposed.map(|proposed| proposed.surface.as_slice()).unwrap_or_default();
+                if let Some(contents) = plans::contents_if_there(reader, surface)?.filter(|_| !surface.is_empty()) {
+                    self.learn(&contents);
                 }
                 self.seen.insert(experiment);
             }

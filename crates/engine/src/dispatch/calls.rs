@@ -37,7 +37,7 @@ impl<M: Machine> Dispatch<M> {
     pub(super) fn priced(&self, used: Option<ModelUse>) -> Option<ModelUse> {
         let used = used?;
         let cost_usd = used.cost_usd.or_else(|| {
-            let price = self.study.spec().gateway.prices.of(&used.model)?;
+            let price = self.study.spec().gateway.prices.of("", &used.model)?;
             price.cost(&used.tokens())
         });
         Some(ModelUse { cost_usd, ..used })

@@ -186,6 +186,7 @@ impl Gateway {
             shelf: shelf(),
             waiting: Arc::new(Semaphore::new(BLOCKING - LOOKUPS)),
             patience: self.patience,
+            counted: Arc::default(),
         };
         let clerk = std::thread::Builder::new()
             .name("gateway-clerk".to_owned())

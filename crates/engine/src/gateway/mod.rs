@@ -3,6 +3,7 @@
 
 pub mod account;
 mod busy;
+mod counted;
 mod door;
 mod known;
 mod line;
@@ -42,6 +43,11 @@ pub trait Accounts: Send + Sync {
     /// Once for every call: those that were admitted, and those that never went out because they were refused, answered out
     /// of a recording, or not recorded. Comes before the job is over whose call it was. May block.
     fn settle(&self, call: &Call, outcome: &CallOutcome);
+
+    /// Whether anything is held back here at all: then it matters how much a call can come to.
+    fn is_limited(&self) -> bool {
+        false
+    }
 
     /// The key of a provider turned out to be the token of a subscription: what is asked with it is not paid by the call.
     fn subscribed(&self, _provider: &str) {}

@@ -12,6 +12,8 @@ pub(super) struct Peek {
     pub(super) most_output: Option<u64>,
     /// How many answers it wants at once.
     pub(super) answers: u64,
+    /// How it wants to be served, where that is not as usual.
+    pub(super) tier: Option<String>,
 }
 
 /// No model's name is longer: it stands in every record of the call.
@@ -28,6 +30,9 @@ struct Fields {
     n: Option<Value>,
     best_of: Option<Value>,
     background: Option<Value>,
+    service_tier: Option<Value>,
+    speed: Option<Value>,
+    inference_geo: Option<Value>,
     #[serde(rename = "generationConfig", alias = "generation_config")]
     generation_config: Option<Generation>,
 }
@@ -71,7 +76,7 @@ pub(super) fn peek(protocol: Protocol, path_model: Option<&str>, body: &[u8]) ->
             "what the request names is no model: a name has 1 to {MOST_NAME} bytes, and no control signs"
         ));
     }
-    Ok(Peek { model: model.to_owned(), most_output: most, answers: answers.unwrap_or(1).max(1) })
+    Ok(Peek { model: model.to_owned(), most_output: most, answers: answers.unwrap_or(1).max(1), tier: tier(&fields) })
 }
 
 /// A count, where one is said. Servers differ in what else they take for a number, and what one of them took for it could
@@ -86,6 +91,16 @@ fn number(name: &str, value: Option<&Value>) -> Result<Option<u64>, String> {
             None => Err(format!("`{name}` is no whole number: nobody could tell what the answer may cost")),
         },
     }
+}
+
+/// What costs the same as nothing said.
+const USUAL: [&str; 5] = ["auto", "default", "standard", "standard_only", "global"];
+
+fn tier(fields: &Fields) -> Option<String> {
+    let asked = [&fields.service_tier, &fields.speed, &fields.inference_geo].into_iter().flatten();
+    let is_name = |text: &&str| text.len() <= MOST_NAME && !text.chars().any(char::is_control);
+    let text = |value: &Value| value.as_str().filter(is_name).unwrap_or("another").to_owned();
+    asked.filter(|value| !value.is_null()).map(text).find(|tier| !USUAL.contains(&tier.as_str()))
 }
 
 #[cfg(test)]
@@ -126,6 +141,17 @@ mod tests {
             &long,
         ] {
             assert!(seen(Protocol::Chat, body).is_err(), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_wants_to_be_served_otherwise_says_so() {
+        let tier = |body: &str| peek(Protocol::Responses, None, body.as_bytes()).unwrap().tier;
+        assert_eq!(tier(r#"{"model":"m","service_tier":"priority"}"#).as_deref(), Some("priority"));
+        assert_eq!(tier(r#"{"model":"m","service_tier":"auto","speed":"fast"}"#).as_deref(), Some("fast"));
+        assert_eq!(tier(r#"{"model":"m","inference_geo":"us"}"#).as_deref(), Some("us"));
+        for usual in ["null", "\"auto\"", "\"default\"", "\"standard_only\""] {
+            assert_eq!(tier(&format!(r#"{{"model":"m","service_tier":{usual}}}"#)), None, "{usual}");
         }
     }
 

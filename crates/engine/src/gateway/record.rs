@@ -7,12 +7,14 @@ use std::sync::{Arc, mpsc};
 use bytes::Bytes;
 use hyper::header::HeaderMap;
 use overnight_model::Millis;
+use overnight_model::call::price::is_same_model;
 use overnight_model::call::usage::{Meter, Metered};
 use overnight_model::call::{Call, CallEnd, CallOutcome};
 use overnight_model::event::Trouble;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::busy::Busy;
+use super::counted::{Counted, Sketch};
 use super::{Accounts, Exchange, Tapes};
 use crate::agent::api::{Answered, trouble_of};
 use crate::clock::{self, Stopwatch};
@@ -36,6 +38,8 @@ pub(super) struct Record {
     /// Whether anybody knows of it: one that nobody was told of leaves nothing.
     pub(super) is_known: bool,
     pub(super) is_replayed: bool,
+    /// What its provider counts is worth knowing for the calls after it.
+    pub(super) counted: Option<(Arc<Counted>, Sketch)>,
     path: String,
     request: Bytes,
     status: Option<u16>,
@@ -91,6 +95,7 @@ impl Record {
             end: None,
             is_known: false,
             is_replayed: false,
+            counted: None,
             path,
             request,
             status: None,
@@ -206,6 +211,11 @@ impl Drop for Record {
             hold.in_vain.fetch_add(1, Ordering::Relaxed);
         }
         let trouble = self.trouble(end);
+        // Another model counts in another way.
+        let is_as_asked = model.as_ref().is_none_or(|model| is_same_model(&self.call.model, model));
+        if let Some((counted, sketch)) = self.counted.take().filter(|_| end == CallEnd::Answered && is_as_asked) {
+            counted.learn(sketch, &tokens);
+        }
         let outcome = CallOutcome {
             end,
             status: self.status,
@@ -259,6 +269,8 @@ mod tests {
             model: "m".into(),
             bytes: 1,
             most_output: None,
+            most_input: None,
+            tier: None,
             answers: 1,
         };
         let hold = Hold { _busy: Count::default().begin(), _memory: None, in_vain: Arc::default() };

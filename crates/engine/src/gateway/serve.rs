@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::busy::Count;
+use super::counted::{Counted, Sketch};
 use super::line::Line;
 use super::mask::Mask;
 use super::peek::{Peek, peek};
@@ -70,6 +71,20 @@ pub(super) struct Hall {
     /// need some to look up a name, and the others wait for them.
     pub(super) waiting: Arc<Semaphore>,
     pub(super) patience: Patience,
+    pub(super) counted: Arc<Counted>,
+}
+
+impl Hall {
+    /// The call, with how many tokens it can be, where that is of use.
+    fn bounded<'a>(&self, record: &'a mut Record) -> &'a Call {
+        if self.accounts.is_limited()
+            && let Some(sketch) = Sketch::of(&record.call.provider, &record.call.model, record.request())
+        {
+            record.call.most_input = self.counted.most(&sketch);
+            record.counted = Some((self.counted.clone(), sketch));
+        }
+        &record.call
+    }
 }
 
 /// One door: whose calls come in by it, and whom they may go to.
@@ -134,7 +149,7 @@ impl Entry {
             let what = format!("{MOST_IN_VAIN} calls of this job came to nothing: no more are passed on");
             return Err(refuse(Some(protocol), StatusCode::BAD_REQUEST, &what));
         }
-        let Peek { model, most_output, answers } = peek(protocol, target.model.as_deref(), &bytes)
+        let Peek { model, most_output, answers, tier } = peek(protocol, target.model.as_deref(), &bytes)
             .map_err(|what| refuse(Some(protocol), StatusCode::BAD_REQUEST, &what))?;
         let path = match query.as_str() {
             "" => head.uri.path().to_owned(),
@@ -150,8 +165,10 @@ impl Entry {
             protocol,
             model,
             bytes: bytes.len() as u64,
+            most_input: None,
             most_output,
             answers,
+            tier,
         };
         let hold = Hold { _busy: self.count.begin(), _memory: memory, in_vain: self.in_vain.clone() };
         let Hall { clerk, shelf, .. } = &*self.hall;
@@ -238,7 +255,7 @@ impl Entry {
             let _place = place;
             record.is_known = true;
             match hall.tapes.recorded(&record.call, record.path(), record.request()) {
-                Recorded::Live => match hall.accounts.admit(&record.call) {
+                Recorded::Live => match hall.accounts.admit(hall.bounded(&mut record)) {
                     Ok(()) => Ok(record),
                     Err(refusal) => {
                         record.ends(CallEnd::Limited);

@@ -8,6 +8,7 @@ use overnight_model::BlobId;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::LedgerError;
+use crate::workspace::overwrite;
 
 /// Up to here contents live in the database: atomic with their event, and two syncs cheaper than a file.
 pub const SMALL_BLOB: usize = 64 * 1024;
@@ -31,6 +32,42 @@ pub(super) fn get(db: &Connection, dir: &Path, id: &BlobId) -> Result<Option<Vec
     let small: Option<Vec<u8>> = select.query_row([&id.0], |row| row.get(0)).optional().map_err(|e| read(dir, e))?;
     let found = small.or_else(|| fs::read(path_of(dir, id)).ok());
     Ok(found.filter(|bytes| BlobId::of(bytes) == *id))
+}
+
+/// Whether anything is stored under this name, whole or not.
+pub(super) fn is_there(db: &Connection, dir: &Path, id: &BlobId) -> Result<bool, LedgerError> {
+    let mut select = db.prepare_cached("SELECT 1 FROM blobs WHERE id = ?1").map_err(|e| read(dir, e))?;
+    Ok(select.exists([&id.0]).map_err(|e| read(dir, e))? || path_of(dir, id).exists())
+}
+
+/// Erases contents: overwritten, and gone.
+pub(super) fn erase(db: &mut Connection, dir: &Path, ids: &[BlobId]) -> Result<(), LedgerError> {
+    for path in ids.iter().map(|id| path_of(dir, id)).filter(|path| path.exists()) {
+        overwrite(&path).map_err(|source| LedgerError::Blob { what: "contents", path, source })?;
+    }
+    let mut delete = || -> rusqlite::Result<()> {
+        let zeros = "UPDATE blobs SET bytes = zeroblob(length(bytes)) WHERE id = ?1";
+        each(db, ids, zeros)?;
+        // What was there, and what moved within the file since it was written, lies in pages that are free by now; and the
+        // log still holds pages as they were.
+        db.execute_batch("VACUUM")?;
+        let is_read = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))? != 0;
+        if is_read {
+            let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+            return Err(rusqlite::Error::SqliteFailure(busy, Some("somebody is reading it".to_owned())));
+        }
+        // Only now: as long as there are rows, the same wish finds something to do.
+        each(db, ids, "DELETE FROM blobs WHERE id = ?1")
+    };
+    delete().map_err(|e| write(dir, e))
+}
+
+fn each(db: &mut Connection, ids: &[BlobId], sql: &str) -> rusqlite::Result<()> {
+    let transaction = db.transaction()?;
+    for id in ids {
+        transaction.execute(sql, [&id.0])?;
+    }
+    transaction.commit()
 }
 
 fn path_of(dir: &Path, id: &BlobId) -> PathBuf {

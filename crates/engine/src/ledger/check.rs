@@ -1,12 +1,12 @@
 //! `verify`: the chain holds, the projections are the fold of the events, and every blob is there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use overnight_model::Verdict;
 use overnight_model::event::Forgotten;
 use overnight_model::study::{Row, Summary};
-use overnight_model::{ExperimentId, State};
+use overnight_model::{BlobId, ExperimentId, State};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -20,6 +20,8 @@ pub struct Verified {
     pub blobs: u64,
     /// What was erased on request, in the order in which it was.
     pub forgotten: Vec<Forgotten>,
+    /// Contents that were to be erased and are still there: whoever did so was killed.
+    pub unfinished: u64,
     pub state: State,
 }
 
@@ -55,15 +57,19 @@ pub fn verify_reader(reader: &Reader) -> Result<Verified, Discrepancy> {
     let mut verdicts: BTreeMap<ExperimentId, u32> = BTreeMap::new();
     let (mut events, mut blobs) = (0, 0);
     let (mut missing, mut forgotten) = (Vec::<(u64, String)>::new(), Vec::<Forgotten>::new());
+    let mut to_be_gone: BTreeSet<BlobId> = BTreeSet::new();
     reader.each_event(|stored| {
         for id in stored.event.what.blobs() {
             blobs += 1;
+            // Somebody proposed the same again.
+            to_be_gone.remove(id);
             if reader.blob(id)?.is_none() {
                 missing.push((stored.seq, id.0.clone()));
             }
         }
         if let overnight_model::What::Forgotten(what) = &stored.event.what {
             forgotten.push(what.clone());
+            to_be_gone.extend(what.blobs.iter().cloned());
         }
         if let overnight_model::What::Judged(judged) = &stored.event.what {
             *verdicts.entry(judged.experiment).or_default() += 1;
@@ -90,7 +96,11 @@ pub fn verify_reader(reader: &Reader) -> Result<Verified, Discrepancy> {
     if !same_summary(reader, &state)? {
         return Err(Discrepancy::Summary);
     }
-    Ok(Verified { events, experiments, blobs, forgotten, state })
+    let mut unfinished = 0;
+    for id in &to_be_gone {
+        unfinished += u64::from(reader.holds(id)?);
+    }
+    Ok(Verified { events, experiments, blobs, forgotten, unfinished, state })
 }
 
 /// What an older engine did not say yet is nothing to disagree about.

@@ -28,6 +28,8 @@ use std::fmt;
 ///   `metered`, `asked` may say `why` it was somebody's turn, and what a model was `used` for may have a cost. A run may end
 ///   with `spent` or `other_model`; `limit` is a kind of trouble. What came of a call may say what `trouble` its provider had.
 ///   `forgotten`: what was erased on request. A measurement may be `replayed`, and so may a segment's `assurance`.
+/// - 1.8: `forgotten` may name `experiments` whose contents are no longer there. A call may say how many tokens it can be at
+///   most, and how it wants to be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
     pub major: u32,
@@ -35,7 +37,7 @@ pub struct FormatVersion {
 }
 
 impl FormatVersion {
-    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 7 };
+    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 8 };
 
     pub(super) fn parse(text: &str) -> Option<FormatVersion> {
         let (major, minor) = text.split_once('.')?;

@@ -64,7 +64,7 @@ pub enum LedgerError {
         #[source]
         source: std::io::Error,
     },
-    #[error("the contents {id} are missing from the ledger")]
+    #[error("the contents {id} are missing from the ledger, or were forgotten on request")]
     NoBlob { id: String },
     #[error("the ledger's folder {path} is on a network file system ({kind})")]
     Network { path: PathBuf, kind: String },

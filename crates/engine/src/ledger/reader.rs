@@ -1,8 +1,9 @@
 //! Looking at a ledger, also while an engine writes to it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use overnight_model::event::{Imported, SegmentFacts};
+use overnight_model::event::{Forgotten, Imported, SegmentFacts};
 use overnight_model::study::{Row, Summary};
 use overnight_model::{BlobId, CommitId, Event, ExperimentId, State, Timestamp, Verdict, What};
 use rusqlite::{Connection, OptionalExtension};
@@ -12,6 +13,9 @@ use super::{LedgerError, blobs, schema};
 
 const WORDS: &str = "SELECT seq, at, body, hash FROM events WHERE experiment IS NULL
     AND (body LIKE '{\"kind\":\"said\"%' OR body LIKE '{\"kind\":\"taken_back\"%') ORDER BY seq";
+
+const FORGOTTEN: &str = "SELECT seq, at, body, hash FROM events WHERE experiment IS NULL
+    AND body LIKE '{\"kind\":\"forgotten\"%' ORDER BY seq";
 
 const LETTER: &str = "SELECT seq, at, body, hash FROM events WHERE experiment IS NULL
     AND (body LIKE '{\"kind\":\"delivered\"%' OR body LIKE '{\"kind\":\"returned\"%') AND instr(body, ?1) > 0";
@@ -213,6 +217,29 @@ impl Reader {
     /// Stored contents; `None` when they are gone or damaged.
     pub fn blob(&self, id: &BlobId) -> Result<Option<Vec<u8>>, LedgerError> {
         blobs::get(&self.db, &self.dir, id)
+    }
+
+    /// Whether anything is stored under this name.
+    pub fn holds(&self, id: &BlobId) -> Result<bool, LedgerError> {
+        blobs::is_there(&self.db, &self.dir, id)
+    }
+
+    /// What was erased on request, in the order in which it was.
+    pub fn forgotten(&self) -> Result<Vec<Forgotten>, LedgerError> {
+        let mut statement = self.db.prepare_cached(FORGOTTEN).map_err(|e| self.failed(e))?;
+        let mut rows = statement.query([]).map_err(|e| self.failed(e))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
+            if let What::Forgotten(forgotten) = stored(row).map_err(|e| self.failed(e))??.event.what {
+                found.push(forgotten);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The experiments whose contents were erased on request.
+    pub fn without_contents(&self) -> Result<BTreeSet<ExperimentId>, LedgerError> {
+        Ok(self.forgotten()?.into_iter().flat_map(|forgotten| forgotten.experiments).collect())
     }
 
     pub fn path(&self) -> PathBuf {

@@ -54,7 +54,8 @@ impl<'a> Texts<'a> {
                 Some(old) => self.reader.blob(&old.blob)?.unwrap_or_default(),
                 None => Vec::new(),
             };
-            let new = self.reader.blob(&file.blob)?.unwrap_or_default();
+            // What was forgotten cannot be found.
+            let Some(new) = self.reader.blob(&file.blob)? else { continue };
             let (old, new) = (String::from_utf8_lossy(&old), String::from_utf8_lossy(&new));
             let (left, right): (HashSet<&str>, HashSet<&str>) = (old.lines().collect(), new.lines().collect());
             let gone = old.lines().filter(|line| !right.contains(line));

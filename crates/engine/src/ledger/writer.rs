@@ -91,6 +91,14 @@ impl Ledger {
         blobs::get(&self.db, &self.dir, id)?.ok_or_else(|| LedgerError::NoBlob { id: id.0.clone() })
     }
 
+    /// Erases contents for good. The events that name them stay, and so does the chain.
+    pub fn erase(&mut self, ids: &[BlobId]) -> Result<(), LedgerError> {
+        match ids {
+            [] => Ok(()),
+            ids => blobs::erase(&mut self.db, &self.dir, ids),
+        }
+    }
+
     /// The same ledger for looking at it.
     pub fn reader(&self) -> &Reader {
         &self.reader

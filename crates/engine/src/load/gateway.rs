@@ -41,7 +41,8 @@ fn price(problems: &mut Collector<'_>, prices: &Section<'_>, model: &str) -> Opt
             problems.missing(&own, key, line);
         }
     }
-    Some(Price::own(input?, cached, written, output?))
+    let most_output = problems.count(&own, "most_output", 1..=u64::MAX);
+    Some(Price { most_output, ..Price::own(input?, cached, written, output?) })
 }
 
 fn provider(problems: &mut Collector<'_>, section: &Section<'_>, name: &str) -> Option<ProviderSpec> {

@@ -120,7 +120,10 @@ pub(super) const SECTIONS: &[(&str, &[(&str, Key)])] = &[
     ),
     // Its tables are models, by their names.
     ("gateway.prices", &[]),
-    ("gateway.prices.MODEL", &[("input", Works), ("cached", Works), ("written", Works), ("output", Works)]),
+    (
+        "gateway.prices.MODEL",
+        &[("input", Works), ("cached", Works), ("written", Works), ("output", Works), ("most_output", Works)],
+    ),
     (
         "sandbox",
         &[("min", Works), ("layer", Works), ("memory", Works), ("disk", Works), ("pids", Works), ("devices", Works)],

@@ -22,8 +22,12 @@ pub(crate) fn recover_store(store: &Store, reader: &Reader, state: &State) -> Re
     reader.each_row(ExperimentId::BASELINE, |row| {
         rows.extend(row.commit.map(|commit| (row.experiment, row.segment, commit)));
     })?;
+    let without_contents = reader.without_contents()?;
     let synced = rows.len().saturating_sub(MOST_UNPACKED);
     for (index, (experiment, segment, commit)) in rows.into_iter().enumerate() {
+        if without_contents.contains(&experiment) {
+            continue;
+        }
         let facts = plans::segment_of(&segments, segment)?;
         // A baseline is a commit of the user's repository. One that was never measured may have been collected there,
         // and what stood on it is made anew with it.

@@ -14,6 +14,7 @@ mod compare;
 mod copy;
 mod delta;
 mod disk;
+mod erase;
 mod error;
 mod folder;
 mod fresh;
@@ -41,6 +42,7 @@ mod visit;
 
 pub use checkout::{Dirty, How};
 pub use copy::{Changes, Copy};
+pub use erase::overwrite;
 pub use error::{GitError, shell_word};
 pub use folder::{empty, wipe};
 pub use fresh::{NewFile, read_new};

@@ -56,6 +56,18 @@ pub(super) fn read(repo: &gix::Repository, id: ObjectId, kind: Kind) -> Result<V
     }
 }
 
+/// What kind of object it is, where it is there.
+pub(super) fn read_any(repo: &gix::Repository, id: ObjectId) -> Option<Kind> {
+    let mut data = Vec::new();
+    repo.objects.try_find(&id, &mut data).ok().flatten().map(|found| found.kind)
+}
+
+/// An object of any kind, checked against its name.
+pub(super) fn read_whole(repo: &gix::Repository, id: ObjectId) -> Result<Object, GitError> {
+    let kind = read_any(repo, id).ok_or(GitError::Missing { id })?;
+    Ok(Object { id, kind, data: read(repo, id, kind)? })
+}
+
 /// Where a loose object lies.
 pub(super) fn loose_path(objects: &Path, id: &ObjectId) -> PathBuf {
     let hex = id.to_hex().to_string();

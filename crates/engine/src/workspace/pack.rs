@@ -210,7 +210,7 @@ pub(super) mod tests {
     use super::super::{CommitPlan, Store, UserRepo};
     use super::*;
 
-    fn git(dir: &Path, arguments: &[&str]) {
+    pub(in super::super) fn git(dir: &Path, arguments: &[&str]) {
         let status = Command::new("git")
             .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
             .args(arguments)
@@ -260,7 +260,7 @@ pub(super) mod tests {
             .collect()
     }
 
-    fn all_readable(store: &Store, ids: &BTreeMap<u64, ObjectId>) {
+    pub(in super::super) fn all_readable(store: &Store, ids: &BTreeMap<u64, ObjectId>) {
         assert_eq!(&store.refs().unwrap(), ids);
         for (experiment, id) in ids {
             assert!(store.whole(*id, &["deep/er/train.py".into()]), "experiment {experiment}");

@@ -171,8 +171,7 @@ impl Store {
         }
         let packed = self.write_packed_refs()?;
         self.remove_loose_refs(packed)?;
-        *self.repo.write().unwrap_or_else(PoisonError::into_inner) = open(&self.dir)?;
-        Ok(())
+        self.reopen()
     }
 
     /// Writes all refs into `packed-refs`, synced; the loose ones are still there.
@@ -186,6 +185,12 @@ impl Store {
                 loose_refs.push((path, id));
             }
         }
+        self.write_refs(all)?;
+        Ok(loose_refs)
+    }
+
+    /// `packed-refs` with these refs and no others.
+    fn write_refs(&self, all: BTreeMap<u64, ObjectId>) -> Result<(), GitError> {
         // git searches this file by name, as text.
         let by_name: BTreeMap<String, ObjectId> =
             all.into_iter().map(|(experiment, id)| (format!("{EXPERIMENTS}/{experiment}"), id)).collect();
@@ -196,8 +201,32 @@ impl Store {
         let path = self.dir.join("packed-refs");
         disk::replace_file(&path, &self.dir.join("packed-refs.lock"), text.as_bytes(), 0o644, Durability::Synced)
             .and_then(|()| disk::sync_folder(&self.dir))
-            .map_err(GitError::io("write", &path))?;
-        Ok(loose_refs)
+            .map_err(GitError::io("write", &path))
+    }
+
+    /// Removes the refs of experiments, packed or not.
+    pub(super) fn remove_refs(&self, experiments: &[u64]) -> Result<(), GitError> {
+        // Packed first, so that one that is left in the old file is not found again behind the loose one.
+        let packed = self.packed_refs()?;
+        if experiments.iter().any(|experiment| packed.contains_key(experiment)) {
+            self.write_refs(packed.into_iter().filter(|(experiment, _)| !experiments.contains(experiment)).collect())?;
+        }
+        let _guard = self.refs.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in experiments.iter().map(|experiment| self.experiments().join(experiment.to_string())) {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(GitError::io("remove", &path)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the packs that are there now.
+    pub(super) fn reopen(&self) -> Result<(), GitError> {
+        *self.repo.write().unwrap_or_else(PoisonError::into_inner) = open(&self.dir)?;
+        Ok(())
     }
 
     fn remove_loose_refs(&self, packed: Vec<(PathBuf, ObjectId)>) -> Result<(), GitError> {
@@ -237,11 +266,11 @@ impl Store {
         self.dir.join(EXPERIMENTS)
     }
 
-    fn objects_dir(&self) -> PathBuf {
+    pub(super) fn objects_dir(&self) -> PathBuf {
         self.dir.join("objects")
     }
 
-    fn local(&self) -> gix::Repository {
+    pub(super) fn local(&self) -> gix::Repository {
         user::local(&self.repo.read().unwrap_or_else(PoisonError::into_inner))
     }
 }

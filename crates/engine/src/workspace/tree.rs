@@ -99,6 +99,20 @@ pub(super) fn blob_at(repo: &gix::Repository, commit: ObjectId, path: &str) -> R
     Ok(id)
 }
 
+/// A commit, the trees that lead to a file, and the file: those that are there.
+pub(super) fn along(repo: &gix::Repository, commit: ObjectId, path: &str) -> Vec<ObjectId> {
+    let Ok(mut id) = of_commit(repo, commit) else { return vec![commit] };
+    let mut found = vec![commit, id];
+    for name in path.split('/') {
+        let Ok(data) = object::read(repo, id, Kind::Tree) else { break };
+        let mut entries = TreeRefIter::from_bytes(&data, id.kind()).filter_map(Result::ok);
+        let Some(entry) = entries.find(|entry| entry.filename == name) else { break };
+        id = entry.oid.to_owned();
+        found.push(id);
+    }
+    found
+}
+
 /// A path as git stores it, for the file system.
 pub(super) fn native(path: &BStr) -> &Path {
     Path::new(OsStr::from_bytes(path.as_bytes()))

@@ -134,6 +134,12 @@ impl Account {
         self.subscriptions.contains(provider)
     }
 
+    /// Whether there is any limit.
+    pub fn is_limited(&self) -> bool {
+        let Allowances { proposal, trial, night, study } = self.allowances;
+        [proposal, trial, night, study].iter().any(|of| of.cost_usd.is_some() || of.tokens.is_some())
+    }
+
     /// What was spent before this run: on the study, and on proposals that are still open.
     pub fn carry(&mut self, study: Charge, proposals: impl IntoIterator<Item = (ExperimentId, Charge)>) {
         self.study.add(study);
@@ -148,7 +154,7 @@ impl Account {
 
     /// Whether a call may go out; what it may come to at most is reserved until it is settled.
     pub fn admit(&mut self, call: &Call) -> Admission {
-        let price = self.prices.of(&call.model);
+        let price = self.prices.before(call);
         let is_subscription = self.subscriptions.contains(&call.provider);
         let most = most(call, price, is_subscription);
         let mut waits = false;
@@ -157,8 +163,9 @@ impl Account {
             let reserved = self.reserved(span, &call.caller);
             if let Some(limit) = allowance.cost_usd.filter(|_| !is_subscription) {
                 if price.is_none() {
+                    let served = call.tier.as_ref().map_or_else(String::new, |tier| format!(" served as `{tier}`"));
                     let what = format!(
-                        "no price is known for the model `{model}`, so that no limit in dollars could hold: write its price into the \
+                        "no price is known for the model `{model}`{served}, so that no limit in dollars could hold: write its price into the \
                          triplet, as [gateway.prices.\"{model}\"] with input = … and output = … in dollars for a million tokens",
                         model = call.model
                     );
@@ -304,7 +311,7 @@ pub fn dollars(usd: f64) -> String {
     }
 }
 
-/// No more tokens can be in a request than it has bytes.
+/// No more tokens can be in a request than it has bytes, and often it is known that there are far fewer.
 fn most(call: &Call, price: Option<Price>, is_subscription: bool) -> Charge {
     let models = price.and_then(|price| price.most_output);
     let each = match (call.most_output, models) {
@@ -312,8 +319,9 @@ fn most(call: &Call, price: Option<Price>, is_subscription: bool) -> Charge {
         (said, most) => said.or(most).unwrap_or(MOST_OUTPUT),
     };
     let output = each.saturating_mul(call.answers.max(1));
-    let usd = price.filter(|_| !is_subscription).map_or(0.0, |price| price.most(call.bytes, output));
-    Charge { usd, tokens: call.bytes.saturating_add(output) }
+    let input = call.most_input.map_or(call.bytes, |most| most.min(call.bytes));
+    let usd = price.filter(|_| !is_subscription).map_or(0.0, |price| price.most(input, output));
+    Charge { usd, tokens: input.saturating_add(output) }
 }
 
 fn settled(
@@ -326,7 +334,7 @@ fn settled(
 ) -> Called {
     let tokens = &outcome.tokens;
     let cost_usd = match outcome.may_cost() {
-        true => prices.cost(&call.model, outcome.model.as_deref(), tokens),
+        true => prices.cost(call, outcome.model.as_deref(), tokens),
         false => Some(0.0),
     };
     let is_known = cost_usd.is_some() && tokens.all().is_some();

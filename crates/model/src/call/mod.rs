@@ -68,12 +68,18 @@ pub struct Call {
     pub model: String,
     /// How long the request is: no more tokens than this can be in it.
     pub bytes: u64,
+    /// The most tokens that it can be, where its provider has counted most of it before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_input: Option<u64>,
     /// The most that an answer may be long, where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_output: Option<u64>,
     /// How many answers it wants at once: each is paid.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub answers: u64,
+    /// It asks to be served otherwise than usual, at another price: `priority`, `flex`, `fast`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
 }
 
 fn one() -> u64 {

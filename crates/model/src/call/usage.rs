@@ -243,7 +243,9 @@ fn slot(protocol: Protocol, path: &str) -> Option<Slot> {
         | (Protocol::Responses, "usage.input_tokens_details.cached_tokens")
         | (Protocol::Chat, "usage.prompt_tokens_details.cached_tokens")
         | (Protocol::Gemini, "usageMetadata.cachedContentTokenCount") => count(CACHED),
-        (Protocol::Messages, "usage.cache_creation_input_tokens") => count(WRITTEN),
+        (Protocol::Messages, "usage.cache_creation_input_tokens")
+        | (Protocol::Responses, "usage.input_tokens_details.cache_write_tokens")
+        | (Protocol::Chat, "usage.prompt_tokens_details.cache_write_tokens") => count(WRITTEN),
         (Protocol::Messages, "usage.cache_creation.ephemeral_1h_input_tokens") => count(WRITTEN_HOUR),
         (Protocol::Messages | Protocol::Responses, "usage.output_tokens")
         | (Protocol::Chat, "usage.completion_tokens")
@@ -279,8 +281,9 @@ fn tokens(protocol: Protocol, counts: &[Count; COUNTS], is_whole: bool) -> Token
     let is_known = !is_odd_read && fits;
     let input = match protocol {
         Protocol::Messages => said(INPUT),
-        // Those out of the cache are among what was read; more of them than that cannot be.
-        _ => said(INPUT).and_then(|input| input.checked_sub(cached.unwrap_or(0))),
+        // Those out of the cache and into it are among what was read; more of them than that cannot be.
+        _ => said(INPUT)
+            .and_then(|input| input.checked_sub(cached.unwrap_or(0))?.checked_sub(said(WRITTEN).unwrap_or(0))),
     };
     let output = match protocol {
         // Reasoning is counted beside the answer, and what is 0 is left out.
@@ -295,7 +298,7 @@ fn tokens(protocol: Protocol, counts: &[Count; COUNTS], is_whole: bool) -> Token
     Tokens {
         input: input.filter(|_| is_known).map(|input| input.saturating_add(said(TOOL_INPUT).unwrap_or(0))),
         cached: cached.filter(|_| input.is_some()),
-        written: said(WRITTEN),
+        written: said(WRITTEN).filter(|_| protocol == Protocol::Messages || input.is_some()),
         written_hour: said(WRITTEN_HOUR).filter(|_| fits),
         // Of an answer that was cut off, what it had come to is not what was paid.
         output: output.filter(|_| is_whole),

@@ -13,6 +13,7 @@ use crate::call::price::is_same_model;
 use crate::call::{CallEnd, CallId, Caller};
 use crate::event::{ModelUse, RunFacts, StopReason};
 use crate::id::{ExperimentId, TrialId};
+use crate::units::Millis;
 
 /// More pairs of names than any night has; a provider that makes up names is not to fill the memory.
 const MOST_OTHERS: usize = 16;
@@ -38,6 +39,9 @@ pub struct CostRow {
     /// What limits count of the study so far.
     #[serde(default)]
     pub charged: Charge,
+    /// How long runs took in all.
+    #[serde(default)]
+    pub ran: Millis,
 }
 
 impl CostRow {
@@ -129,6 +133,7 @@ impl State {
             scorer: *scorer,
             others: others.clone(),
             charged: *charged,
+            ran: self.run_time(self.last_at),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::judging::Again;
 use super::state::State;
 use crate::event::{Proposed, Retracted};
+use crate::id::ExperimentId;
 use crate::tuner::Came;
 use crate::verdict::Verdict;
 
@@ -50,6 +51,14 @@ impl State {
     pub(super) fn may_come_again(&mut self, again: &Again) {
         self.contents.remove(&again.content);
         self.forms.retain(|_, known| *known != again.experiment);
+    }
+
+    /// What is no longer there cannot be tried again. That it was tried is remembered all the same.
+    pub(super) fn forget_contents(&mut self, experiments: &[ExperimentId]) {
+        let judging = &mut self.judging;
+        for waiting in [&mut judging.recent, &mut judging.again, &mut judging.near] {
+            waiting.retain(|again| !experiments.contains(&again.experiment));
+        }
     }
 
     /// Two scores that scatter as those of a candidate did, while the champion's were all the same.

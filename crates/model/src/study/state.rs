@@ -342,7 +342,7 @@ impl State {
             What::Paused { letter } => return self.pause(true, letter),
             What::Resumed { letter } => return self.pause(false, letter),
             // As with words: between runs.
-            What::Forgotten(_) => return,
+            What::Forgotten(forgotten) => return self.forget_contents(&forgotten.experiments),
             What::Unknown => {}
         }
         self.last_at = self.last_at.max(at);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answered, Asked, Part, ToolCall, ToolResult, Turn, Who, add, arguments, list, text, words};
+use super::{Answered, Asked, Part, ToolCall, ToolResult, Turn, Who, add, arguments, list, text, tool, words};
 
 pub(super) fn asked(body: &Value) -> Asked {
     let mut turns: Vec<Turn> = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn asked(body: &Value) -> Asked {
             _ => add(&mut turns, Who::User, [Part::Text(content)]),
         }
     }
-    let tools = list(body, "tools").iter().map(|tool| text(&tool["function"], "name").to_owned()).collect();
+    let tools = list(body, "tools").iter().map(|told| tool(&told["function"], &["parameters"])).collect();
     Asked { tools, turns }
 }
 

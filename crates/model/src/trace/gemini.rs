@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answered, Asked, Part, ToolCall, ToolResult, Turn, Who, add, arguments, list, text, words};
+use super::{Answered, Asked, Part, ToolCall, ToolResult, Turn, Who, add, arguments, list, text, tool, words};
 
 pub(super) fn asked(body: &Value) -> Asked {
     let mut turns: Vec<Turn> = Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn asked(body: &Value) -> Asked {
         add(&mut turns, who, parts);
     }
     let declared = list(body, "tools").iter().flat_map(|tool| list(tool, "functionDeclarations"));
-    Asked { tools: declared.map(|tool| text(tool, "name").to_owned()).collect(), turns }
+    Asked { tools: declared.map(|told| tool(told, &["parametersJsonSchema", "parameters"])).collect(), turns }
 }
 
 pub(super) fn answered(events: &[Value]) -> Answered {

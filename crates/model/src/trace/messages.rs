@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answered, Asked, Part, ToolCall, ToolResult, Turn, Who, add, arguments, kind, list, text, words};
+use super::{Answered, Asked, Part, ToolCall, ToolResult, Turn, Who, add, arguments, kind, list, text, tool, words};
 
 pub(super) fn asked(body: &Value) -> Asked {
     let mut turns: Vec<Turn> = Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn asked(body: &Value) -> Asked {
         };
         add(&mut turns, who, parts);
     }
-    let tools = list(body, "tools").iter().map(|tool| text(tool, "name").to_owned()).collect();
+    let tools = list(body, "tools").iter().map(|told| tool(told, &["input_schema"])).collect();
     Asked { tools, turns }
 }
 

@@ -74,11 +74,20 @@ pub struct ToolResult {
     pub failed: bool,
 }
 
+/// A tool as the model is told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tool {
+    pub name: String,
+    pub description: String,
+    /// The JSON schema of its arguments; null where none is given.
+    pub schema: Value,
+}
+
 /// What a request says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Asked {
-    /// The tools on offer, by name.
-    pub tools: Vec<String>,
+    /// The tools on offer.
+    pub tools: Vec<Tool>,
     pub turns: Vec<Turn>,
 }
 
@@ -131,6 +140,12 @@ fn error(event: &Value) -> Option<String> {
     let error = event.get("error").filter(|error| !error.is_null())?;
     let message = error.get("message").and_then(Value::as_str).or_else(|| error.as_str());
     Some(message.map_or_else(|| error.to_string(), ToOwned::to_owned))
+}
+
+/// A tool whose arguments are described under one of these keys.
+fn tool(value: &Value, schema: &[&str]) -> Tool {
+    let schema = schema.iter().find_map(|key| value.get(key)).cloned().unwrap_or_default();
+    Tool { name: text(value, "name").to_owned(), description: text(value, "description").to_owned(), schema }
 }
 
 /// A list of the value, or nothing.

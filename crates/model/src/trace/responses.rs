@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Answered, Asked, Part, ToolCall, ToolResult, Turn, Who, add, arguments, kind, list, text, words};
+use super::{
+    Answered, Asked, Part, Tool, ToolCall, ToolResult, Turn, Who, add, arguments, kind, list, text, tool, words,
+};
 
 pub(super) fn asked(body: &Value) -> Asked {
     let mut turns: Vec<Turn> = Vec::new();
@@ -20,11 +22,12 @@ pub(super) fn asked(body: &Value) -> Asked {
         };
         add(&mut turns, who, part(item));
     }
-    let name = |tool: &Value| match text(tool, "name") {
-        "" => kind(tool).to_owned(),
-        name => name.to_owned(),
+    // What the provider runs itself has a kind and no name.
+    let of = |told: &Value| match tool(told, &["parameters"]) {
+        unnamed if unnamed.name.is_empty() => Tool { name: kind(told).to_owned(), ..unnamed },
+        named => named,
     };
-    Asked { tools: list(body, "tools").iter().map(name).collect(), turns }
+    Asked { tools: list(body, "tools").iter().map(of).collect(), turns }
 }
 
 pub(super) fn answered(events: &[Value]) -> Answered {

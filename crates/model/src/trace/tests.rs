@@ -5,12 +5,20 @@ use crate::call::Tokens;
 
 const ALL: [Protocol; 4] = [Protocol::Messages, Protocol::Chat, Protocol::Responses, Protocol::Gemini];
 
+fn schema() -> Value {
+    json!({ "type": "object", "properties": { "path": { "type": "string" } } })
+}
+
+fn read_tool() -> Tool {
+    Tool { name: "read".to_owned(), description: "reads".to_owned(), schema: schema() }
+}
+
 /// The same little conversation in each protocol: asked, thought about, a file read, and said.
 fn request(protocol: Protocol) -> Value {
     match protocol {
         Protocol::Messages => json!({
             "system": [{ "type": "text", "text": "be brief", "cache_control": { "type": "ephemeral" } }],
-            "tools": [{ "name": "read" }],
+            "tools": [{ "name": "read", "description": "reads", "input_schema": schema() }],
             "messages": [
                 { "role": "user", "content": "what is x" },
                 { "role": "assistant", "content": [
@@ -21,7 +29,7 @@ fn request(protocol: Protocol) -> Value {
             ],
         }),
         Protocol::Chat => json!({
-            "tools": [{ "type": "function", "function": { "name": "read" } }],
+            "tools": [{ "type": "function", "function": { "name": "read", "description": "reads", "parameters": schema() } }],
             "messages": [
                 { "role": "system", "content": "be brief" },
                 { "role": "user", "content": [{ "type": "text", "text": "what is x" }] },
@@ -32,7 +40,7 @@ fn request(protocol: Protocol) -> Value {
         }),
         Protocol::Responses => json!({
             "instructions": "be brief",
-            "tools": [{ "type": "function", "name": "read" }],
+            "tools": [{ "type": "function", "name": "read", "description": "reads", "parameters": schema() }],
             "input": [
                 { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "what is x" }] },
                 { "type": "reasoning", "summary": [{ "type": "summary_text", "text": "look" }] },
@@ -43,7 +51,7 @@ fn request(protocol: Protocol) -> Value {
         }),
         Protocol::Gemini => json!({
             "systemInstruction": { "parts": [{ "text": "be brief" }] },
-            "tools": [{ "functionDeclarations": [{ "name": "read" }] }],
+            "tools": [{ "functionDeclarations": [{ "name": "read", "description": "reads", "parametersJsonSchema": schema() }] }],
             "contents": [
                 { "role": "user", "parts": [{ "text": "what is x" }] },
                 { "role": "model", "parts": [{ "text": "look", "thought": true }, { "text": "reading" }, { "functionCall": { "id": "c1", "name": "read", "args": { "path": "a" } } }] },
@@ -133,7 +141,7 @@ fn a_request_reads_the_same_in_every_protocol() {
             turn(Who::Assistant, said),
             turn(Who::Tool, vec![result()]),
         ];
-        assert_eq!(whole(protocol), Asked { tools: vec!["read".to_owned()], turns }, "{protocol:?}");
+        assert_eq!(whole(protocol), Asked { tools: vec![read_tool()], turns }, "{protocol:?}");
     }
 }
 
@@ -212,11 +220,8 @@ fn only_what_is_new_in_a_call_is_shown() {
     }
 }
 
-#[test]
-fn an_attempt_is_a_trajectory_whose_results_are_where_their_calls_are() {
-    let whole = whole(Protocol::Chat);
-    let first = Asked { turns: whole.turns[..2].to_vec(), ..whole.clone() };
-    let told = |asked: Asked, answered: Answered| Told {
+fn told(asked: Asked, answered: Answered) -> Told {
+    Told {
         asked,
         answered,
         at: "2026-01-01T00:00:00Z".to_owned(),
@@ -224,7 +229,57 @@ fn an_attempt_is_a_trajectory_whose_results_are_where_their_calls_are() {
         tokens: Tokens { input: Some(10), cached: Some(5), output: Some(2), ..Tokens::default() },
         cost_usd: None,
         replayed: false,
+    }
+}
+
+/// Gemini knows a call by the name of its tool alone.
+#[test]
+fn calls_of_one_tool_have_names_of_their_own_and_each_its_result() {
+    let call = |path: &str| json!({ "functionCall": { "name": "read", "args": { "path": path } } });
+    let gave = |response: Value| json!({ "functionResponse": { "name": "read", "response": response } });
+    let question = json!({ "role": "user", "parts": [{ "text": "both" }] });
+    let model = json!({ "role": "model", "parts": [call("a"), call("b")] });
+    let results =
+        json!({ "role": "user", "parts": [gave(json!({ "output": "1" })), gave(json!({ "error": "none" }))] });
+    let again = json!({ "role": "model", "parts": [call("c")] });
+    let last = json!({ "role": "user", "parts": [gave(json!({ "output": "1" }))] });
+    let asked = |contents: &[&Value]| {
+        super::asked(Protocol::Gemini, json!({ "contents": contents }).to_string().as_bytes()).unwrap()
     };
+    let said = |content: &Value| {
+        answered(Protocol::Gemini, json!({ "candidates": [{ "content": content }] }).to_string().as_bytes())
+    };
+    let calls = [
+        told(asked(&[&question]), said(&model)),
+        told(asked(&[&question, &model, &results]), said(&again)),
+        told(asked(&[&question, &model, &results, &again, &last]), Answered::default()),
+    ];
+    let made = trajectory("s", "gemini", "1", &calls);
+    let ids: Vec<&Value> =
+        [(1, 0), (1, 1), (2, 0)].map(|(step, call)| &made["steps"][step]["tool_calls"][call]["tool_call_id"]).to_vec();
+    assert_eq!(ids, ["read", "read#2", "read#3"]);
+    let results = |step: usize| made["steps"][step]["observation"]["results"].clone();
+    let failed = json!({ "source_call_id": "read#2", "content": "none", "extra": { "is_error": true } });
+    assert_eq!(results(1), json!([{ "source_call_id": "read", "content": "1" }, failed]));
+    assert_eq!(results(2), json!([{ "source_call_id": "read#3", "content": "1" }]));
+    assert_eq!(made["steps"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn what_an_agent_said_before_anybody_listened_is_marked_as_copied() {
+    let made = trajectory("s", "a", "1", &[told(whole(Protocol::Chat), Answered::default())]);
+    let steps = made["steps"].as_array().unwrap();
+    let sources: Vec<&str> = steps.iter().map(|step| step["source"].as_str().unwrap()).collect();
+    assert_eq!(sources, ["system", "user", "agent", "agent"]);
+    assert_eq!((&steps[2]["is_copied_context"], &steps[3]["llm_call_count"]), (&json!(true), &json!(1)));
+    assert_eq!(steps[2]["observation"]["results"][0]["source_call_id"], "c1");
+    assert!(steps[2].get("metrics").is_none() && steps[3].get("is_copied_context").is_none());
+}
+
+#[test]
+fn an_attempt_is_a_trajectory_whose_results_are_where_their_calls_are() {
+    let whole = whole(Protocol::Chat);
+    let first = Asked { turns: whole.turns[..2].to_vec(), ..whole.clone() };
     let answer = answered(Protocol::Chat, answers(Protocol::Chat)[0].as_bytes());
     let last = Answered { parts: vec![text_of("5")], ..Answered::default() };
     let made = trajectory("study/1", "claude", "2.1", &[told(first, answer), told(whole, last)]);
@@ -243,7 +298,12 @@ fn an_attempt_is_a_trajectory_whose_results_are_where_their_calls_are() {
     let total =
         json!({ "total_prompt_tokens": 30, "total_completion_tokens": 4, "total_cached_tokens": 10, "total_steps": 4 });
     assert_eq!(made["final_metrics"], total, "a cost that is not known is absent");
-    assert_eq!(made["agent"], json!({ "name": "claude", "version": "2.1", "model_name": "m" }));
+    let read = json!({ "name": "read", "description": "reads", "parameters": schema() });
+    let tools = json!([{ "type": "function", "function": read }]);
+    assert_eq!(
+        made["agent"],
+        json!({ "name": "claude", "version": "2.1", "model_name": "m", "tool_definitions": tools })
+    );
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub(crate) struct Known {
     pub(crate) found: Found,
     /// What came of it; none where the ledger does not know it.
     pub(crate) called: Option<Called>,
+    /// Which turn of its agent it belongs to, counted from 1: one that is stopped, or whose candidate crashes, has another.
+    pub(crate) turn: usize,
 }
 
 impl Known {
@@ -38,11 +40,19 @@ pub(crate) fn of(site: &Site, reader: &Reader, experiment: ExperimentId) -> Outc
         None => Ok(Found::Gone),
     };
     let mut known: Vec<Known> = Vec::new();
+    let mut turns = Vec::new();
     for stored in reader.events_of(experiment)? {
-        let What::Called(called) = stored.event.what else { continue };
+        let called = match stored.event.what {
+            What::Called(called) => called,
+            What::Asked { .. } | What::RepairAsked { .. } => {
+                turns.push(stored.event.at);
+                continue;
+            }
+            _ => continue,
+        };
         let id = called.outcome.trace.clone();
         let found = id.as_ref().map_or(Ok(Found::Gone), get)?;
-        known.push(Known { call: called.call.id, id, found, called: Some(*called) });
+        known.push(Known { call: called.call.id, id, found, called: Some(*called), turn: turns.len().max(1) });
     }
     for id in store.iter().map(|store| store.of(experiment)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
         if known.iter().any(|call| call.id.as_ref() == Some(&id)) {
@@ -50,9 +60,11 @@ pub(crate) fn of(site: &Site, reader: &Reader, experiment: ExperimentId) -> Outc
         }
         match get(&id)? {
             Found::Whole(trace) => {
-                known.push(Known { call: trace.call.id, id: Some(id), found: Found::Whole(trace), called: None });
+                let turn = turns.iter().filter(|asked| **asked <= trace.at).count().max(1);
+                let call = trace.call.id;
+                known.push(Known { call, id: Some(id), found: Found::Whole(trace), called: None, turn });
             }
-            found => known.push(Known { call: CallId(0), id: Some(id), found, called: None }),
+            found => known.push(Known { call: CallId(0), id: Some(id), found, called: None, turn: 1 }),
         }
     }
     known.sort_by_key(|call| call.call);

@@ -1,4 +1,4 @@
-//! `overnight forget`: erases what was kept of calls to models.
+//! `overnight forget`: erases what was kept of calls to models, and what experiments left.
 
 use std::io::{self, BufRead};
 
@@ -19,6 +19,9 @@ pub(crate) struct Forget {
     /// The traces of these experiments
     #[arg(value_name = "N", num_args = 1.., conflicts_with_all = ["traces", "before"])]
     experiments: Vec<u64>,
+    /// Their contents as well: the surface, the output and the commits of experiments that were not kept
+    #[arg(long, requires = "experiments")]
+    contents: bool,
     /// All traces of the study
     #[arg(long, conflicts_with = "before")]
     traces: bool,
@@ -37,18 +40,28 @@ pub(crate) fn forget(place: &Place, args: &Forget) -> Outcome<Exit> {
     let (site, _) = super::ledger(place)?;
     let wish = wish(&site, args)?;
     let found = forget::count(&site, &wish)?;
-    if found == forget::Count::default() {
+    if found.is_nothing() {
         ui::say(&format!("there is nothing to forget: {} are not there", wish.words));
         return Ok(Exit::Done);
     }
-    let what = words(found);
+    let what = words(&found);
     if !args.yes && !is_wanted(&what)? {
         ui::say("nothing was forgotten");
         return Ok(Exit::Done);
     }
     let me = Holder { pid: std::process::id(), what: "overnight forget".to_owned(), dir: site.dir.clone() };
     let erased = forget::forget(&site, &me, &wish, clock::now())?;
-    ui::say(&format!("forgotten  {}: {}", wish.words, words(erased)));
+    ui::say(&format!("forgotten  {}: {}", wish.words, words(&erased)));
+    if erased.contents > 0 {
+        ui::say("its number, its verdict and its one line stay: they are part of the chain");
+    }
+    if !erased.shared_with.is_empty() {
+        let others: Vec<String> = erased.shared_with.iter().map(ToString::to_string).collect();
+        let others = others.join(" ");
+        ui::say(&format!(
+            "note: some of it was proposed by others too and is still there: overnight forget {others} --contents"
+        ));
+    }
     Ok(Exit::Done)
 }
 
@@ -67,7 +80,8 @@ fn wish(site: &load::Site, args: &Forget) -> Outcome<Wish> {
         (None, ids) => {
             let shown: Vec<String> = ids.iter().map(ToString::to_string).collect();
             words.push(format!(
-                "traces of {} {}",
+                "{} of {} {}",
+                if args.contents { "traces and contents" } else { "traces" },
                 if ids.len() == 1 { "experiment" } else { "experiments" },
                 shown.join(", ")
             ));
@@ -90,7 +104,11 @@ fn wish(site: &load::Site, args: &Forget) -> Outcome<Wish> {
         }
         false => None,
     };
-    Ok(Wish { traces, recordings, words: words.join(" and ") })
+    let contents = match args.contents {
+        true => args.experiments.iter().copied().map(ExperimentId).collect(),
+        false => Vec::new(),
+    };
+    Ok(Wish { traces, contents, recordings, words: words.join(" and ") })
 }
 
 /// Midnight of a day here, or so long ago.
@@ -108,10 +126,14 @@ fn moment(text: &str) -> Outcome<Timestamp> {
     }
 }
 
-fn words(count: forget::Count) -> String {
-    let of = |count: u64, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
-    let parts = [(count.traces, "trace"), (count.recordings, "recording")];
-    let some: Vec<String> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, name)| of(n, name)).collect();
+fn words(count: &forget::Count) -> String {
+    let parts = [
+        (count.traces, "trace", "traces"),
+        (count.contents, "piece of contents", "pieces of contents"),
+        (count.recordings, "recording", "recordings"),
+    ];
+    let of = |(count, one, many): (u64, &str, &str)| format!("{count} {}", if count == 1 { one } else { many });
+    let some: Vec<String> = parts.into_iter().filter(|(count, ..)| *count > 0).map(of).collect();
     some.join(" and ")
 }
 

@@ -64,6 +64,9 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
     }
     let (mut shown, mut segment) = (0, None);
     let is_team = summary.as_ref().is_some_and(|summary| summary.team.len() > 1);
+    let is_priced = summary.as_ref().is_some_and(costs::has_any);
+    let header = if is_priced { term::priced_header } else { term::header_line };
+    let line = if is_priced { team::priced_line } else { team::row_line };
     let mut print = |row: Row| {
         shown += 1;
         // Nothing is compared across segments, and their numbers may be of another kind.
@@ -72,9 +75,9 @@ pub(crate) fn log(place: &Place, args: &Log) -> Outcome<Exit> {
                 ui::data(&format!("segment {} of {}", row.segment, summary.segment));
             }
             let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
-            ui::data(&term::header_line(metric));
+            ui::data(&header(metric));
         }
-        ui::data(&team::row_line(&row, is_team));
+        ui::data(&line(&row, is_team));
     };
     match limit {
         Some(limit) => reader.last_rows(limit)?.into_iter().for_each(&mut print),

@@ -11,7 +11,8 @@ use crate::error::Outcome;
 /// What the proposal changed, against the surface of the champion that it stands on.
 pub(crate) fn diff(reader: &Reader, events: &[StoredEvent]) -> Outcome<String> {
     let Some(proposed) = latest(events) else { return Ok(String::new()) };
-    let new = plans::contents(reader, &proposed.surface)?;
+    // Forgotten on request: `show` says so.
+    let Some(new) = plans::contents_if_there(reader, &proposed.surface)? else { return Ok(String::new()) };
     let Some(old) = parent_surface(reader, proposed)? else { return Ok(String::new()) };
     let Contents(old) = plans::contents(reader, &old)?;
     let mut text = String::new();

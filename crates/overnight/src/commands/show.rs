@@ -33,6 +33,9 @@ use crate::views::{json, night, team, term};
 /// What an agent printed while it mended something; what is shown unasked is what was run.
 const REPAIR: &str = "the agent's repair";
 
+/// What stands where contents were.
+const FORGOTTEN: &str = "forgotten on request";
+
 /// Whose output only people see.
 pub(crate) const SCORER: &str = "the scorer";
 
@@ -59,7 +62,7 @@ pub(crate) fn show(place: &Place, args: &Show) -> Outcome<Exit> {
     let mut sheet = sheet(&site, &reader, id)?;
     match args.html.as_deref() {
         Some(path) => {
-            sheet.trace = conversation(&site, &reader, id);
+            sheet.trace = trace::calls(&site, &reader, id).unwrap_or_default();
             super::report::written(path, sheet.html(&site.study).as_bytes())?
         }
         None => drop(ui::data(&sheet.lines().join("\n"))),
@@ -82,6 +85,9 @@ pub(crate) fn sheet(site: &Site, reader: &Reader, id: ExperimentId) -> Outcome<S
     facts.extend(model_line(&events));
     facts.extend(turn::calls(&events));
     facts.extend(case.facts());
+    if reader.without_contents()?.contains(&id) {
+        facts.push(("contents", FORGOTTEN.to_owned()));
+    }
     let mut trials = repairs::lines(&events);
     trials.extend(smokes::lines(&events));
     trials.extend(trial_lines(&events));
@@ -122,7 +128,12 @@ pub(crate) fn object(site: &Site, reader: &Reader, id: ExperimentId) -> Outcome<
     let mut summary = reader.summary()?;
     summary.iter_mut().for_each(|summary| super::standing::add_probe(site, summary));
     let case = Case::of(reader, &row, &events, summary.as_ref())?;
-    Ok(as_json(&site.study, &row, &events, &case, &super::origin::diff(reader, &events)?))
+    let mut object = as_json(&site.study, &row, &events, &case, &super::origin::diff(reader, &events)?);
+    if reader.without_contents()?.contains(&id) {
+        object["diff"] = json!(null);
+        object["forgotten"] = json!(true);
+    }
+    Ok(object)
 }
 
 /// Everything that was kept of what an experiment printed, with what printed it.
@@ -298,7 +309,10 @@ fn outputs(events: &[StoredEvent]) -> Vec<(String, &Output)> {
 }
 
 fn text_of(reader: &Reader, output: &Output) -> Outcome<String> {
-    let bytes = reader.blob(&output.blob)?.unwrap_or_else(|| b"(no longer stored)".to_vec());
+    let Some(bytes) = reader.blob(&output.blob)? else {
+        let is_forgotten = reader.forgotten()?.iter().any(|forgotten| forgotten.blobs.contains(&output.blob));
+        return Ok(format!("({})", if is_forgotten { FORGOTTEN } else { "no longer stored" }));
+    };
     Ok(printable(&String::from_utf8_lossy(&bytes)))
 }
 

@@ -39,6 +39,12 @@ pub(crate) fn verify(place: &Place, args: &Verify) -> Outcome<Exit> {
              and so does the branch overnight/{}",
             sound.events, sound.experiments, sound.blobs, sound.commits, site.study
         ));
+        if sound.unfinished > 0 {
+            let many = sound.unfinished;
+            ui::say(&format!(
+                "note: {many} contents that were to be forgotten are still there: `overnight forget` was killed, and does the rest when it is asked again"
+            ));
+        }
         for forgotten in &sound.forgotten {
             ui::data(&format!("forgotten on request: {}", ui::one_line(&forgotten.what)));
         }

@@ -2,7 +2,7 @@
 
 use overnight_model::call::account::dollars;
 use overnight_model::call::bill::Bill;
-use overnight_model::study::{AgentCost, CostRow, OtherModel, Summary};
+use overnight_model::study::{AgentCost, CostRow, OtherModel, Row, Summary};
 use serde::Serialize;
 
 use super::night::count;
@@ -18,6 +18,8 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
             _ => String::new(),
         };
         lines.push(format!("cost       {}{night} · {}", money(costs), asked(&costs.study)));
+        let more: Vec<String> = each(costs, summary.kept).into_iter().chain(payers(costs)).collect();
+        lines.extend((!more.is_empty()).then(|| format!("           {}", more.join(" · "))));
     }
     lines.extend(costs.others.iter().map(|other| format!("models     {}", other_model(other))));
     lines
@@ -69,19 +71,33 @@ pub(crate) fn other_model(OtherModel { asked, answered, calls }: &OtherModel) ->
 }
 
 /// What a report says of money: all of it, by whom, and what that means for each keep and hour.
-pub(crate) fn facts(summary: Option<&Summary>, kept: u64, hours: f64) -> Vec<(&'static str, String)> {
-    let Some(costs) = summary.map(|summary| &summary.costs) else { return vec![("money", nobody())] };
+pub(crate) fn facts(summary: Option<&Summary>) -> Vec<(&'static str, String)> {
+    let Some(Summary { costs, kept, .. }) = summary else { return vec![("money", nobody())] };
     if costs.study.calls == 0 && costs.study.usd == 0.0 {
         let is_nothing = costs.cost_usd() == Some(0.0);
         return vec![("money", if is_nothing { "nothing: no model was asked".to_owned() } else { nobody() })];
     }
     let mut facts = vec![("money", format!("{} · {}", money(costs), asked(&costs.study)))];
-    if let Some(usd) = costs.cost_usd() {
-        let keep = (kept > 0).then(|| format!("{} for each keep", dollars(usd / kept as f64)));
-        let hour = (hours > 0.0).then(|| format!("{} an hour", dollars(usd / hours)));
-        let each: Vec<String> = keep.into_iter().chain(hour).collect();
-        facts.extend((!each.is_empty()).then(|| ("each", each.join(", "))));
-    }
+    facts.extend(each(costs, *kept).map(|each| ("each", each)));
+    facts.extend(payers(costs).map(|payers| ("for", payers)));
+    facts
+}
+
+/// What a keep and an hour cost: `$0.11 for each keep, $1.20 an hour`. Unknown where the sum is.
+fn each(costs: &CostRow, kept: u64) -> Option<String> {
+    let hours = costs.ran.as_secs() / 3600.0;
+    let of = |many: f64, of: &str| match costs.cost_usd() {
+        Some(usd) => format!("{} {of}", dollars(usd / many)),
+        None => format!("unknown {of}"),
+    };
+    let keep = (kept > 0).then(|| of(kept as f64, "for each keep"));
+    let hour = (hours > 0.0).then(|| of(hours, "an hour"));
+    let each: Vec<String> = keep.into_iter().chain(hour).collect();
+    (!each.is_empty()).then(|| each.join(", "))
+}
+
+/// Who spent it: `api $0.22 for 2 turns, scorers $0.01 for 3 calls`.
+fn payers(costs: &CostRow) -> Option<String> {
     let who = costs.agents.iter().map(|AgentCost { agent, bill, turns }| {
         let turns = if *turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
         format!("{} {} for {turns}", printable(agent), sum(bill))
@@ -90,8 +106,21 @@ pub(crate) fn facts(summary: Option<&Summary>, kept: u64, hours: f64) -> Vec<(&'
     let kinds = kinds.into_iter().filter(|(_, bill)| !bill.is_empty());
     let kinds = kinds.map(|(name, bill)| format!("{name} {} for {} calls", sum(bill), count(bill.calls)));
     let who: Vec<String> = who.chain(kinds).collect();
-    facts.extend((!who.is_empty()).then(|| ("for", who.join(", "))));
-    facts
+    (!who.is_empty()).then(|| who.join(", "))
+}
+
+/// What one experiment cost, in a column: `-` where it is not over.
+pub(crate) fn of_row(row: &Row) -> String {
+    match (row.cost_usd, row.verdict) {
+        (Some(usd), _) => dollars(usd),
+        (None, Some(_)) => "unknown".to_owned(),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// Whether a model was ever asked for money: else a column of costs would say nothing.
+pub(crate) fn has_any(summary: &Summary) -> bool {
+    summary.costs.study.calls > 0 || summary.costs.study.usd > 0.0
 }
 
 fn nobody() -> String {
@@ -109,6 +138,8 @@ pub(crate) struct CostsJson {
     tokens: Option<u64>,
     /// Calls and turns whose cost is not known.
     unpriced: u64,
+    usd_per_keep: Option<f64>,
+    usd_per_hour: Option<f64>,
     agents: Vec<PartJson>,
     task: Option<PartJson>,
     scorer: Option<PartJson>,
@@ -139,12 +170,15 @@ pub(crate) fn json(summary: &Summary) -> Option<CostsJson> {
         ..part(bill)
     };
     let some = |bill: &Bill| (!bill.is_empty()).then(|| part(bill));
-    (costs.study.calls > 0 || costs.study.usd > 0.0).then(|| CostsJson {
+    let per = |many: f64| (many > 0.0).then(|| costs.cost_usd().map(|usd| usd / many)).flatten();
+    has_any(summary).then(|| CostsJson {
         billed_usd: costs.study.billed_usd().filter(|_| costs.is_counted),
         night_usd: costs.night.cost_usd(),
         calls: costs.study.calls,
         tokens: costs.study.tokens(),
         unpriced: costs.study.unpriced,
+        usd_per_keep: per(summary.kept as f64),
+        usd_per_hour: per(costs.ran.as_secs() / 3600.0),
         agents: costs.agents.iter().map(agent).collect(),
         task: some(&costs.task),
         scorer: some(&costs.scorer),

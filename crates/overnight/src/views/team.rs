@@ -1,5 +1,7 @@
 //! Who makes proposals: whose turn it is and why, who is waited for, and a plateau. Lines for people.
 
+use std::borrow::Cow;
+
 use overnight_model::Timestamp;
 use overnight_model::spec::AgentSpec;
 use overnight_model::study::team::{described, shares};
@@ -48,10 +50,19 @@ pub(crate) fn plateau_noticed(plateau: Plateau, agents: &AgentSpec) -> String {
 
 /// One experiment on one line; of a team with its agent.
 pub(crate) fn row_line(row: &Row, is_team: bool) -> String {
+    term::row_line(&with_agent(row, is_team))
+}
+
+/// The same with what it cost.
+pub(crate) fn priced_line(row: &Row, is_team: bool) -> String {
+    term::priced_line(&with_agent(row, is_team))
+}
+
+fn with_agent(row: &Row, is_team: bool) -> Cow<'_, Row> {
     if !is_team || row.agent.is_empty() || row.description.is_empty() {
-        return term::row_line(row);
+        return Cow::Borrowed(row);
     }
-    term::row_line(&Row { description: format!("{}: {}", row.agent, row.description), ..row.clone() })
+    Cow::Owned(Row { description: format!("{}: {}", row.agent, row.description), ..row.clone() })
 }
 
 /// What an agent of a team did of late: ` (12 turns of late, 3 kept, 1 without a proposal)`.

@@ -12,6 +12,7 @@ use overnight_model::units::short_number;
 use overnight_model::verdict::rough;
 use overnight_model::{ExperimentId, Goal, Timestamp, Verdict};
 
+use super::costs;
 use super::night::{self, Asked};
 
 /// What a tier means, in one line.
@@ -43,6 +44,15 @@ pub(crate) fn separation(spec: &Spec, tier: Tier) -> Vec<&'static str> {
 
 /// One experiment on one line.
 pub(crate) fn row_line(row: &Row) -> String {
+    line_with(row, "")
+}
+
+/// The same with what it cost.
+pub(crate) fn priced_line(row: &Row) -> String {
+    line_with(row, &format!(" {:>9}", costs::of_row(row)))
+}
+
+fn line_with(row: &Row, cost: &str) -> String {
     let verdict = row.verdict.map_or("open", Verdict::name);
     let metric = row.metric.map_or_else(|| "-".to_owned(), short_number);
     let why = match row.verdict {
@@ -52,7 +62,7 @@ pub(crate) fn row_line(row: &Row) -> String {
     };
     let why = if row.description.is_empty() { row.reason.clone().unwrap_or_default() } else { why };
     format!(
-        "{:>5}  {verdict:<14} {metric:>12} {:>12}  {}",
+        "{:>5}  {verdict:<14} {metric:>12} {:>12}{cost}  {}",
         row.experiment,
         gain(row),
         crate::ui::printable(&why).replace('\n', " ")
@@ -93,6 +103,11 @@ pub(crate) fn whose(experiment: ExperimentId) -> String {
 
 pub(crate) fn header_line(metric: &str) -> String {
     format!("{:>5}  {:<14} {metric:>12} {:>12}  {}", "#", "verdict", "gain", "what (why)")
+}
+
+/// The same with what each cost.
+pub(crate) fn priced_header(metric: &str) -> String {
+    format!("{:>5}  {:<14} {metric:>12} {:>12} {:>9}  {}", "#", "verdict", "gain", "cost", "what (why)")
 }
 
 /// The gain over the champion of its moment; positive is better.

@@ -7,17 +7,17 @@ use rustix::process::Signal;
 use crate::support::{Ran, Repo, until};
 
 /// A thousand dollars for a million tokens: eleven cents for a call.
-const PRICE: &str = "[gateway.prices.fake-model]\ninput = 1000\noutput = 1000\n";
+pub(crate) const PRICE: &str = "[gateway.prices.fake-model]\ninput = 1000\noutput = 1000\n";
 const CALL: f64 = 0.11;
 const KEY: (&str, &str) = ("ANTHROPIC_API_KEY", "made-up-key-that-opens-nothing");
 
-struct Night {
-    repo: Repo,
+pub(crate) struct Night {
+    pub(crate) repo: Repo,
     provider: Provider,
 }
 
 impl Night {
-    fn new(more: &str, ideas: &[(&str, &str)]) -> Night {
+    pub(crate) fn new(more: &str, ideas: &[(&str, &str)]) -> Night {
         Night::playing(more, ideas.iter().map(|(old, new)| edit(old, new)).collect())
     }
 
@@ -35,7 +35,7 @@ impl Night {
         self.repo.write("overnight.toml", &format!("{text}{more}")).commit("another provider");
     }
 
-    fn overnight(&self, args: &[&str]) -> Ran {
+    pub(crate) fn overnight(&self, args: &[&str]) -> Ran {
         Ran::of(self.repo.command(args).env(KEY.0, KEY.1).output().unwrap())
     }
 }
@@ -62,9 +62,21 @@ fn every_view_says_what_a_night_cost() {
         (&status["costs"]["agents"][0]["agent"], &status["costs"]["agents"][0]["turns"]),
         (&"api".into(), &2.into())
     );
-    let report = repo.ok(&["report"]).stdout;
-    assert!(report.contains("$0.22 · 2 calls, 220 tokens") && report.contains("$0.11 for each keep"), "{report}");
-    assert!(report.contains("api $0.22 for 2 turns"), "{report}");
+    assert!(
+        is(&status["costs"]["usd_per_keep"], CALL) && status["costs"]["usd_per_hour"].as_f64() > Some(0.22),
+        "{status}"
+    );
+    repo.ok(&["report", "--html", "report.html"]);
+    let markdown = repo.ok(&["report", "--md"]).stdout;
+    let log = repo.ok(&["log"]);
+    assert!(log.stdout.lines().next().unwrap().contains("gain      cost  what"), "{log}");
+    let line = |number: &str| log.stdout.lines().find(|line| line.trim_start().starts_with(number)).unwrap().to_owned();
+    assert!(line("1 ").contains("    $0.11  ") && line("0 ").contains("       $0  "), "{log}");
+    let (report, status) = (repo.ok(&["report"]).stdout, repo.ok(&["status"]).stdout);
+    for said in [&report, &status, &format!("{}{}", log.stdout, log.stderr), &markdown, &repo.read("report.html")] {
+        assert!(said.contains("$0.22 · 2 calls, 220 tokens") && said.contains("$0.11 for each keep"), "{said}");
+        assert!(said.contains(" an hour") && said.contains("api $0.22 for 2 turns"), "{said}");
+    }
     repo.assert_sound();
 }
 
@@ -75,6 +87,42 @@ fn a_model_without_a_price_costs_nobody_knows_what() {
     let (row, status) = (night.repo.experiment(1), night.repo.status());
     assert!(row["cost_usd"].is_null() && status["cost_usd"].is_null(), "{row} {status}");
     assert_eq!((&status["costs"]["tokens"], &status["costs"]["unpriced"]), (&110.into(), &1.into()), "{status}");
+    assert!(status["costs"]["usd_per_keep"].is_null() && status["costs"]["usd_per_hour"].is_null(), "{status}");
+    night.repo.ok(&["log"]).says("  unknown  4 and not 5").says("unknown for each keep, unknown an hour");
+    night.repo.ok(&["report"]).says("unknown for each keep, unknown an hour");
+}
+
+/// A client sends its whole conversation with every call; only what is new in it is bounded by its bytes.
+#[test]
+fn a_limit_that_is_too_small_for_the_bytes_of_a_conversation_is_enough_for_its_tokens() {
+    let repo = Repo::new();
+    let provider = Provider::start(Script::new("/", vec![Idea::Say("one".into()), Idea::Say("two".into())]));
+    let task = "import json, os, urllib.request\n\
+        said, words = [], 'x' * 20000\n\
+        for turn in range(2):\n\
+        \x20   said.append({'role': 'user', 'content': words if turn == 0 else 'go on'})\n\
+        \x20   body = {'model': 'm', 'max_tokens': 100, 'messages': said}\n\
+        \x20   request = urllib.request.Request(os.environ['OPENAI_BASE_URL'] + '/chat/completions', json.dumps(body).encode(),\n\
+        \x20       {'Content-Type': 'application/json', 'Authorization': 'Bearer ' + os.environ['OPENAI_API_KEY']})\n\
+        \x20   answer = json.load(urllib.request.urlopen(request))['choices'][0]['message']['content']\n\
+        \x20   said.append({'role': 'assistant', 'content': answer})\n\
+        print('loss:', len(open('knobs.py').read()))\n";
+    repo.write("task.py", task);
+    let triplet = "surface = \"knobs.py\"\nmetric = { name = \"loss\", goal = \"min\" }\n[evaluate]\nrun = \"python3 task.py\"\n\
+                   budget = \"20s\"\nnetwork = \"models\"\n[agent]\nuse = \"tuner\"\n[limits.trial]\ntokens = 20500\n";
+    repo.write(
+        "overnight.toml",
+        &format!("{triplet}[gateway.local]\nurl = \"{}/v1\"\nprotocol = \"chat\"\n", provider.url()),
+    );
+    repo.commit("a task");
+    repo.overnight(&["run", "--no-tui", "--experiments", "1"]);
+    let called: Vec<serde_json::Value> =
+        repo.bodies("called").iter().map(|body| serde_json::from_str(body).unwrap()).collect();
+    assert!(called.len() >= 2, "{called:?}");
+    // 20,000 bytes and more of both calls together would be beyond the limit.
+    let second = &called[1]["call"];
+    assert!(called[1]["limit"].is_null() && second["bytes"].as_u64() > Some(20_000), "{called:?}");
+    assert!(second["most_input"].as_u64().is_some_and(|most| most < 400), "{called:?}");
 }
 
 #[test]
@@ -96,6 +144,28 @@ fn a_check_says_what_a_night_may_cost_before_anything_is_spent() {
     let checked = open.overnight(&["check"]);
     let said = format!("{}{}", checked.stdout, checked.stderr);
     assert!(said.contains("unknown until the first proposal: nothing limits it"), "{said}");
+    assert!(!said.contains("list prices"), "its price is the person's own: {said}");
+}
+
+#[test]
+fn a_check_says_how_old_its_prices_are_and_which_model_has_none() {
+    let checked = |more: &str, model: &str| {
+        let night = Night::new(more, &[]);
+        let text = night.repo.read("overnight.toml").replace("\"fake-model\"", &format!("\"{model}\""));
+        night.repo.write("overnight.toml", &text).commit("another model");
+        let checked = night.overnight(&["check"]);
+        // Long findings go over several lines.
+        let words: Vec<String> =
+            format!("{}{}", checked.stdout, checked.stderr).split_whitespace().map(ToOwned::to_owned).collect();
+        words.join(" ")
+    };
+    let listed = checked("", "claude-opus-4-5");
+    let dated = format!("list prices of {}", overnight_model::call::price::DATED);
+    assert!(listed.contains(&dated), "{listed}");
+    let unknown = checked("", "of-nobody");
+    assert!(unknown.contains("unknown: no price is known for the model `of-nobody`"), "{unknown}");
+    let refused = checked("[limits]\ncost_usd = 3\n", "of-nobody");
+    assert!(refused.contains("so that `limits.cost_usd` refuses every call of it"), "{refused}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::support::{Json, Repo, until};
 const LESS: &str = "echo \"x = $(( $(sed -n 's/^x = //p' knobs.py) - 1 ))\" > knobs.py; echo less\n";
 
 /// A study with one experiment, whose agent asked a model twice for it.
-fn traced() -> Repo {
+pub(crate) fn traced() -> Repo {
     let repo = Repo::with_agent(LESS);
     repo.run(1);
     asked_twice(&repo);
@@ -37,22 +37,29 @@ fn asked_twice(repo: &Repo) {
 }
 
 fn keep(repo: &Repo, id: u64, caller: &Caller, request: &Json, answer: &Json) {
+    keep_in(Protocol::Messages, repo, id, caller, request, &answer.to_string());
+}
+
+/// Stores a call as the gateway would.
+pub(crate) fn keep_in(protocol: Protocol, repo: &Repo, id: u64, caller: &Caller, request: &Json, answer: &str) {
     let call = Call {
         id: CallId(id),
         caller: caller.clone(),
         provider: "anthropic".to_owned(),
-        protocol: Protocol::Messages,
+        protocol,
         model: "m".to_owned(),
         bytes: 0,
+        most_input: None,
         most_output: None,
         answers: 1,
+        tier: None,
     };
     let exchange = Exchange {
         path: "/v1/messages".to_owned(),
         request: request.to_string().into_bytes(),
         status: Some(200),
         content_type: "application/json".to_owned(),
-        chunks: vec![(Millis(1200), answer.to_string().into_bytes())],
+        chunks: vec![(Millis(1200), answer.as_bytes().to_vec())],
         cut: false,
         end: CallEnd::Answered,
         replayed: false,
@@ -100,30 +107,14 @@ fn a_trace_is_shown_call_by_call_and_only_what_is_new() {
     repo.ok(&["show", "1", "--html", "one.html"]);
     let page = repo.read("one.html");
     assert!(page.contains("What models were asked") && page.contains("+ x = 4") && !page.contains('\u{1b}'), "{page}");
+    // A fold for each call, and one in it for what is long; all of that is there.
+    assert_eq!((page.matches("<details class=\"fold\">").count(), page.matches("You are careful.").count()), (2, 30));
+    assert!(page.contains("<summary>system<span class=\"of\"> · 30 lines</span></summary>"), "{page}");
+    assert!(page.contains("<summary>call 2 · claude asks m of anthropic") && !page.contains("<script"), "{page}");
     let raw = repo.ok(&["show", "1", "--trace", "--json"]).stdout;
     let calls: Vec<Json> = raw.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((calls.len(), &calls[1]["call"], &calls[1]["status"]), (2, &json!(2), &json!(200)));
     assert_eq!(calls[0]["request"]["messages"][0]["content"], "Turn the knob.");
-}
-
-#[test]
-fn attempts_are_exported_as_trajectories() {
-    let repo = traced();
-    let task = Caller::Task { trial: TrialId(2), experiment: ExperimentId(1) };
-    keep(&repo, 3, &task, &json!({ "messages": [] }), &json!({ "type": "error", "error": { "message": "busy" } }));
-    let written = repo.ok(&["export", "--atif"]).stdout;
-    let made: Vec<Json> = written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(made.len(), 2);
-    assert_eq!((&made[0]["schema_version"], &made[0]["session_id"]), (&json!("ATIF-v1.6"), &json!("main/1/agent")));
-    let sources: Vec<&str> =
-        made[0]["steps"].as_array().unwrap().iter().map(|step| step["source"].as_str().unwrap()).collect();
-    assert_eq!(sources, ["system", "user", "agent", "agent"]);
-    let observed = &made[0]["steps"][2]["observation"]["results"][0];
-    assert_eq!(observed["source_call_id"], "t1");
-    assert_eq!(made[0]["extra"]["verdict"], "kept");
-    assert_eq!((&made[1]["session_id"], &made[1]["agent"]["name"]), (&json!("main/1/trial/2"), &json!("task")));
-    repo.ok(&["export", "--atif", "-o", "attempts.jsonl"]).says("wrote 2 attempts to attempts.jsonl as ATIF-v1.6");
-    Repo::new().overnight(&["export", "--atif"]).ended(2);
 }
 
 #[test]

@@ -36,6 +36,8 @@ pub fn unreached(id: u64, agent: &str, experiment: ExperimentId) -> (Called, Ans
         model: "fake-model".to_owned(),
         bytes: 1000,
         most_output: Some(1000),
+        most_input: None,
+        tier: None,
         answers: 1,
     };
     let outcome = CallOutcome {

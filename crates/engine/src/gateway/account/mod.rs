@@ -139,6 +139,10 @@ impl Accounts for Books {
         })
     }
 
+    fn is_limited(&self) -> bool {
+        self.account().is_limited()
+    }
+
     fn subscribed(&self, provider: &str) {
         self.account().subscribe(provider);
     }

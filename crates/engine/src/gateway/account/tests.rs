@@ -22,8 +22,10 @@ fn call(books: &Books, bytes: u64) -> Call {
         protocol: Protocol::Chat,
         model: "m".into(),
         bytes,
+        most_input: None,
         most_output: Some(0),
         answers: 1,
+        tier: None,
     }
 }
 

@@ -150,9 +150,14 @@ impl Store {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let db = Connection::open_with_flags(&path, flags)
-            .map_err(|source| TraceError::Database { path: path.clone(), source })?;
-        Ok(Some(Store { db, path }))
+        let open = || -> rusqlite::Result<(Connection, bool)> {
+            let db = Connection::open_with_flags(&path, flags)?;
+            // Whoever made it may have been killed before there was anything in it.
+            let is_blank = db.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0))? == 0;
+            Ok((db, is_blank))
+        };
+        let (db, is_blank) = open().map_err(|source| TraceError::Database { path: path.clone(), source })?;
+        Ok((!is_blank).then_some(Store { db, path }))
     }
 
     /// Stores a call without what must not be kept, and names it.

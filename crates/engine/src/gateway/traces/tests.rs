@@ -18,8 +18,10 @@ fn call(id: u64, caller: Caller) -> Call {
         protocol: Protocol::Messages,
         model: "m".to_owned(),
         bytes: 1,
+        most_input: None,
         most_output: None,
         answers: 1,
+        tier: None,
     }
 }
 
@@ -130,6 +132,14 @@ fn a_damaged_or_missing_piece_is_said() {
         assert!(what.contains(says), "{change}: {what}");
     }
     assert_eq!(store.get(&BlobId::of(b"another")).unwrap(), Found::Gone);
+}
+
+#[test]
+fn a_place_whose_maker_was_killed_holds_nothing() {
+    let state = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(state.path().join("traces")).unwrap();
+    std::fs::write(state.path().join("traces/traces.db"), "").unwrap();
+    assert!(Store::find(state.path()).unwrap().is_none());
 }
 
 #[test]

@@ -117,13 +117,16 @@ fn a_persons_own_prices_and_what_to_do_about_another_model_are_read() {
         "",
         &format!(
             "{TOP}[gateway]\nexpect_model = \"stop\"\n[gateway.prices.\"my.model-1\"]\ninput = 3\ncached = 0.5\noutput = 15.5\n\
-             [gateway.prices.local]\ninput = 0\noutput = 0\n[gateway.anthropic]\n"
+             [gateway.prices.local]\ninput = 0\noutput = 0\nmost_output = 9000\n[gateway.anthropic]\n"
         ),
     );
     let gateway = found.unwrap_or_else(|problems| panic!("{problems}")).gateway;
     assert_eq!(gateway.expect_model, ExpectModel::Stop);
-    assert_eq!(gateway.prices.of("my.model-1"), Some(Price::own(3.0, Some(0.5), None, 15.5)));
-    assert_eq!(gateway.prices.of("local"), Some(Price::own(0.0, None, None, 0.0)));
+    assert_eq!(gateway.prices.own("my.model-1"), Some(Price::own(3.0, Some(0.5), None, 15.5)));
+    assert_eq!(
+        gateway.prices.own("local"),
+        Some(Price { most_output: Some(9000), ..Price::own(0.0, None, None, 0.0) })
+    );
     assert_eq!(gateway.providers.len(), 1, "prices are no provider");
 }
 

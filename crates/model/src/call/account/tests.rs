@@ -12,8 +12,10 @@ fn call(id: u64, caller: Caller, bytes: u64, most_output: u64) -> Call {
         protocol: Protocol::Messages,
         model: "known".into(),
         bytes,
+        most_input: None,
         most_output: Some(most_output),
         answers: 1,
+        tier: None,
     }
 }
 
@@ -80,6 +82,22 @@ fn a_call_is_refused_when_it_could_go_beyond_the_limit_and_says_which() {
     let refused = account.settle(&big, &outcome(CallEnd::Limited, 0, 0));
     assert_eq!((refused.limit, refused.charge(), refused.bill().calls), (Some(reached), Charge::default(), 0));
     assert!(matches!(account.admit(&call(3, agent(2), HALF, HALF)), Admission::Go(_)), "a smaller one has room");
+}
+
+#[test]
+fn what_a_provider_counted_before_bounds_a_call_better_than_its_bytes() {
+    let mut account = account(night(None, Some(2 * HALF)));
+    let long = call(1, agent(1), 2 * HALF, HALF);
+    assert!(matches!(account.admit(&long), Admission::Refuse { .. }));
+    let known = Call { most_input: Some(HALF), ..long.clone() };
+    assert_eq!(account.admit(&known), Admission::Go(Charge { usd: 1.0, tokens: 2 * HALF }));
+    account.release(known.id);
+    let worse = Call { most_input: Some(9 * HALF), bytes: HALF, ..long };
+    assert_eq!(
+        account.admit(&worse),
+        Admission::Go(Charge { usd: 1.0, tokens: 2 * HALF }),
+        "never more than its bytes"
+    );
 }
 
 #[test]

@@ -54,6 +54,16 @@ data: {"type":"response.completed","response":{"id":"r","status":"completed","mo
 const GEMINI: &str = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}],\"usageMetadata\":{\"promptTokenCount\":40,\"totalTokenCount\":44,\"candidatesTokenCount\":4},\"modelVersion\":\"gemini-2.5-flash\"}\r\n\r\ndata: {\"candidates\":[{\"content\":{},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":40,\"cachedContentTokenCount\":10,\"candidatesTokenCount\":9,\"thoughtsTokenCount\":21,\"totalTokenCount\":70},\"modelVersion\":\"gemini-2.5-flash\"}\r\n\r\n";
 
 #[test]
+fn what_openai_writes_into_a_cache_is_among_what_was_read_and_counted_once() {
+    let chat = CHAT.replace("\"audio_tokens\":0", "\"cache_write_tokens\":15");
+    assert_eq!(counts(metered(Protocol::Chat, &chat).tokens), [Some(5), Some(30), Some(15), Some(20), Some(7)]);
+    let responses = RESPONSES.replace("{\"cached_tokens\":25}", "{\"cached_tokens\":25,\"cache_write_tokens\":10}");
+    assert_eq!(counts(metered(Protocol::Responses, &responses).tokens)[..3], [Some(40), Some(25), Some(10)]);
+    let odd = CHAT.replace("\"audio_tokens\":0", "\"cache_write_tokens\":21");
+    assert_eq!(counts(metered(Protocol::Chat, &odd).tokens)[..3], [None, None, None], "more than was read");
+}
+
+#[test]
 fn a_stream_of_messages_says_what_was_read_at_its_start_and_what_was_written_at_its_end() {
     let found = metered(Protocol::Messages, MESSAGES);
     assert_eq!(counts(found.tokens), [Some(12), Some(2000), Some(100), Some(345), None]);

@@ -17,8 +17,10 @@ fn called(id: u64, caller: Caller, cost_usd: Option<f64>) -> Called {
             protocol: Protocol::Messages,
             model: "m".into(),
             bytes: 1000,
+            most_input: None,
             most_output: Some(50),
             answers: 1,
+            tier: None,
         },
         outcome: CallOutcome {
             end: CallEnd::Answered,

@@ -3,6 +3,7 @@
 use overnight_engine::ledger::Reader;
 use overnight_engine::load::Site;
 use overnight_model::call::account::dollars;
+use overnight_model::call::price::DATED;
 use overnight_model::spec::{AgentKind, Member, Network, Spec, Tier};
 use overnight_model::study::Summary;
 
@@ -42,6 +43,27 @@ fn described(spec: &Spec, tier: Tier, summary: Option<&Summary>, experiments: u6
         let next = "give it `network = \"models\"`, so that it asks through the gateway alone";
         return Some(Finding::new("cost", Level::Warn, what).next(next));
     }
+    let models = spec.agent.members.iter().filter_map(|member| named(spec, member));
+    let models: Vec<(&str, &str)> = models.filter(|(provider, _)| !is_subscribed(spec, provider)).collect();
+    let prices = &spec.gateway.prices;
+    if let Some((_, model)) = models.iter().find(|(provider, model)| prices.of(provider, model).is_none()) {
+        let next = format!(
+            "write it down: [gateway.prices.\"{model}\"] with input = … and output = …, in dollars for a million tokens"
+        );
+        let what = format!("unknown: no price is known for the model `{model}`");
+        return Some(
+            match limit {
+                Some(_) => Finding::new(
+                    "cost",
+                    Level::Warn,
+                    format!("{what}, so that `limits.cost_usd` refuses every call of it"),
+                ),
+                None => Finding::new("cost", Level::Note, what),
+            }
+            .next(&next),
+        );
+    }
+    let is_listed = models.iter().any(|(provider, model)| prices.is_from_list(provider, model));
     let most = limit.map(|limit| format!("at most {} by `limits.cost_usd`", dollars(limit)));
     let told = match summary.and_then(mean_cost) {
         Some(mean) => {
@@ -54,11 +76,29 @@ fn described(spec: &Spec, tier: Tier, summary: Option<&Summary>, experiments: u6
             format!("unknown until the first proposal: {most}")
         }
     };
+    let told = told + &if is_listed { format!("; list prices of {DATED}") } else { String::new() };
     let finding = match most {
         Some(_) => Finding::ok("cost", told),
         None => Finding::new("cost", Level::Note, told).next("limit it: `cost_usd = 5` in [limits]"),
     };
     Some(finding)
+}
+
+/// The model that a member is told to ask, and of whom; none where it takes its own.
+fn named<'a>(spec: &'a Spec, member: &'a Member) -> Option<(&'a str, &'a str)> {
+    match &member.kind {
+        AgentKind::Api(api) => Some((api.provider.name(), api.model.as_str())),
+        // Prices of the list that depend on who serves a model are not known here.
+        AgentKind::Coding(coding) => {
+            let model = coding.model.as_deref()?;
+            spec.gateway.prices.of("", model).map(|_| ("", model))
+        }
+        AgentKind::Tuner | AgentKind::Command(_) => None,
+    }
+}
+
+fn is_subscribed(spec: &Spec, provider: &str) -> bool {
+    spec.gateway.providers.iter().any(|known| known.name == provider && known.subscription)
 }
 
 /// What a proposal cost so far, with everything that was asked for it.

@@ -27,8 +27,8 @@ pub(super) fn write(site: &Site, reader: &Reader, sink: &mut Sink) -> Outcome<u6
     for row in rows {
         let known = calls::of(site, reader, row.experiment)?;
         left_out += known.iter().filter(|call| !matches!(call.found, Found::Whole(_))).count();
-        for (caller, calls) in attempts(&known) {
-            let session = session(&site.study, row.experiment, &caller);
+        for (caller, turn, calls) in attempts(&known) {
+            let session = session(&site.study, row.experiment, &caller, turn);
             let (agent, version) = match &caller {
                 Caller::Agent { name, .. } => {
                     let version = versions.iter().rev().find_map(|known| known.strip_prefix(&format!("{name} ")));
@@ -55,9 +55,9 @@ pub(super) fn write(site: &Site, reader: &Reader, sink: &mut Sink) -> Outcome<u6
     Ok(written)
 }
 
-/// Calls by who made them, in their order.
-fn attempts(known: &[Known]) -> Vec<(Caller, Vec<Told>)> {
-    let mut attempts: Vec<(Caller, Vec<Told>)> = Vec::new();
+/// Calls by who made them and in which turn, in their order.
+fn attempts(known: &[Known]) -> Vec<(Caller, usize, Vec<Told>)> {
+    let mut attempts: Vec<(Caller, usize, Vec<Told>)> = Vec::new();
     for call in known {
         let Found::Whole(found) = &call.found else { continue };
         let told = Told {
@@ -73,17 +73,20 @@ fn attempts(known: &[Known]) -> Vec<(Caller, Vec<Told>)> {
             cost_usd: call.cost_usd(),
             replayed: found.replayed,
         };
-        match attempts.iter_mut().find(|(caller, _)| *caller == found.call.caller) {
-            Some((_, calls)) => calls.push(told),
-            None => attempts.push((found.call.caller.clone(), vec![told])),
+        // A trial is one, whoever's turn it is meanwhile.
+        let turn = if found.call.caller.trial().is_some() { 1 } else { call.turn };
+        match attempts.iter_mut().find(|(caller, known, _)| *caller == found.call.caller && *known == turn) {
+            Some((_, _, calls)) => calls.push(told),
+            None => attempts.push((found.call.caller.clone(), turn, vec![told])),
         }
     }
     attempts
 }
 
-fn session(study: &str, experiment: ExperimentId, caller: &Caller) -> String {
+fn session(study: &str, experiment: ExperimentId, caller: &Caller, turn: usize) -> String {
     match caller {
-        Caller::Agent { .. } => format!("{study}/{experiment}/agent"),
+        Caller::Agent { .. } if turn == 1 => format!("{study}/{experiment}/agent"),
+        Caller::Agent { .. } => format!("{study}/{experiment}/agent/{turn}"),
         Caller::Task { trial, .. } => format!("{study}/{experiment}/trial/{trial}"),
         Caller::Scorer { trial, .. } => format!("{study}/{experiment}/scorer/{trial}"),
     }

@@ -7,7 +7,7 @@ use super::PAGE;
 use crate::args::{Log, Place};
 use crate::error::{CliError, Exit, Outcome};
 use crate::ui;
-use crate::views::{json, term};
+use crate::views::{costs, json, term};
 
 pub(super) fn search(place: &Place, args: &Log, words: &str) -> Outcome<Exit> {
     if searches_for(words).is_none() {
@@ -34,13 +34,16 @@ pub(super) fn search(place: &Place, args: &Log, words: &str) -> Outcome<Exit> {
             ui::data(&format!("study {}", site.study));
         }
         let summary = reader.summary()?;
+        let is_priced = summary.as_ref().is_some_and(costs::has_any);
+        let header = if is_priced { term::priced_header } else { term::header_line };
+        let line = if is_priced { term::priced_line } else { term::row_line };
         let mut segment = None;
         for row in &rows {
             if segment.replace(row.segment) != Some(row.segment) {
                 let metric = summary.as_ref().map_or("metric", |summary| summary.measured_in(row.segment).0);
-                ui::data(&term::header_line(metric));
+                ui::data(&header(metric));
             }
-            ui::data(&term::row_line(row));
+            ui::data(&line(row));
         }
         if rows.len() < found {
             ui::say(&format!("the last {} of {found}; `-n {found}` shows all", rows.len()));

@@ -1,7 +1,8 @@
 //! Everything that is said of one experiment, on a screen and as a page.
 
+use super::trace::Shown;
 use crate::ui::printable;
-use crate::views::report::{self, Block, Document, Line, Section, Tone};
+use crate::views::report::{self, Block, Document, Fold, Line, Section, Tone};
 
 /// How much of an output is shown unasked.
 const TAIL_LINES: usize = 20;
@@ -10,6 +11,8 @@ const LINE_LIMIT: usize = 240;
 /// A page has room for more.
 const PAGE_LINES: usize = 2000;
 const PAGE_LINE_LIMIT: usize = 2000;
+/// What a browser still opens at once.
+const PAGE_BYTES: usize = 4 << 20;
 
 /// A name, and what it stands for.
 pub(super) type Fact<'a> = (&'a str, String);
@@ -23,7 +26,7 @@ pub(crate) struct Sheet {
     /// What gave it, how long it was in all, and what was kept of it.
     pub(super) output: Option<(String, u64, String)>,
     /// What models were asked for it, on a page alone.
-    pub(super) trace: Vec<String>,
+    pub(super) trace: Vec<Shown>,
     pub(super) trust: Option<String>,
 }
 
@@ -67,18 +70,50 @@ impl Sheet {
             sections.push(Section::new(&format!("The output of {title}"), vec![Block::Note(note), Block::Code(kept)]));
         }
         if !trace.is_empty() {
-            let left_out = trace.len().saturating_sub(PAGE_LINES);
-            let mut blocks = vec![Block::Code(trace[..trace.len() - left_out].join("\n"))];
-            if left_out > 0 {
-                let note = format!("{left_out} more lines: overnight show N --trace");
-                blocks.push(Block::Note(Line::default().with(note, Tone::Faint)));
-            }
-            sections.push(Section::new("What models were asked", blocks));
+            sections.push(Section::new("What models were asked", conversation(trace)));
         }
         let about =
             Line::from(format!("study {study}{}", trust.as_ref().map_or(String::new(), |it| format!(" · {it}"))));
         report::html(&Document { title: format!("overnight · {title}"), about, sections }, None)
     }
+}
+
+/// A fold for each call, with a fold in it for whatever is long.
+fn conversation(calls: &[Shown]) -> Vec<Block> {
+    let mut room = PAGE_BYTES;
+    let (mut folds, mut left_out) = (Vec::new(), 0);
+    for call in calls {
+        let parts: Vec<(String, String)> = call
+            .parts
+            .iter()
+            .map(|part| (part.title.clone(), head(&part.text, PAGE_LINES, PAGE_LINE_LIMIT)))
+            .chain(call.notes.iter().map(|note| (note.clone(), String::new())))
+            .collect();
+        let length: usize = parts.iter().map(|(title, text)| title.len() + text.len()).sum();
+        match room.checked_sub(length) {
+            Some(rest) => {
+                room = rest;
+                folds.push(Fold { head: call.head.clone(), parts });
+            }
+            None => left_out += 1,
+        }
+    }
+    let mut blocks = vec![Block::Folds(folds)];
+    if left_out > 0 {
+        let note = format!("{left_out} calls are too long for a page: overnight show N --trace --full");
+        blocks.push(Block::Note(Line::default().with(note, Tone::Faint)));
+    }
+    blocks
+}
+
+/// The first lines of a text, each to a limit, and how many there are more.
+fn head(text: &str, lines: usize, limit: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    let mut shown: Vec<String> = all.iter().take(lines).map(|line| cut(line, limit)).collect();
+    if all.len() > lines {
+        shown.push(format!("… {} more lines", all.len() - lines));
+    }
+    shown.join("\n")
 }
 
 pub(super) fn lines_of<N: AsRef<str>>(facts: &[(N, String)]) -> Vec<String> {

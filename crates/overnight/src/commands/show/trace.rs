@@ -28,8 +28,39 @@ pub(super) struct How<'a> {
     pub(super) search: Option<&'a str>,
 }
 
-/// The lines for a person.
-pub(super) fn lines(site: &Site, reader: &Reader, id: ExperimentId, how: &How<'_>) -> Outcome<Vec<String>> {
+/// One call as people read it.
+pub(crate) struct Shown {
+    pub(super) head: String,
+    /// How much of it was shown before.
+    before: Option<String>,
+    pub(super) parts: Vec<Told>,
+    /// What else there is to say of it.
+    pub(super) notes: Vec<String>,
+    /// Something is there to be read.
+    is_whole: bool,
+}
+
+/// A contribution to a conversation: whose, and what it says.
+pub(super) struct Told {
+    pub(super) title: String,
+    pub(super) text: String,
+    /// How much of it is shown unasked.
+    most: usize,
+}
+
+impl Told {
+    fn new(title: impl Into<String>, text: &str, most: usize) -> Told {
+        Told { title: title.into(), text: visible(text.trim_end()), most }
+    }
+
+    fn has(&self, words: &[String]) -> bool {
+        let lower = self.text.to_lowercase();
+        words.iter().all(|word| lower.contains(word))
+    }
+}
+
+/// The calls of an experiment, only what is new in each.
+pub(super) fn calls(site: &Site, reader: &Reader, id: ExperimentId) -> Outcome<Vec<Shown>> {
     let known = calls::of(site, reader, id)?;
     if known.is_empty() {
         let message = format!("nothing that a model was asked for experiment {id} is stored");
@@ -37,19 +68,18 @@ pub(super) fn lines(site: &Site, reader: &Reader, id: ExperimentId, how: &How<'_
             "only calls that pass through the gateway are: it may have had none, or they were forgotten, or `gateway.keep_traces` says so",
         ));
     }
-    let words: Vec<String> = how.search.unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
-    let (mut lines, mut threads): (Vec<String>, Vec<(String, Fold)>) = (Vec::new(), Vec::new());
+    let mut threads: Vec<(String, Fold)> = Vec::new();
+    let mut shown = Vec::new();
     for call in &known {
+        let none = |head: String| Shown { head, before: None, parts: Vec::new(), notes: Vec::new(), is_whole: false };
         let trace = match &call.found {
             Found::Whole(trace) => trace,
             Found::Gone => {
-                if words.is_empty() {
-                    lines.push(untold(call));
-                }
+                shown.push(none(untold(call)));
                 continue;
             }
             Found::Damaged { what } => {
-                lines.push(format!("call {} cannot be shown: {what}", call.call.0));
+                shown.push(none(format!("call {} cannot be shown: {what}", call.call.0)));
                 continue;
             }
         };
@@ -58,10 +88,31 @@ pub(super) fn lines(site: &Site, reader: &Reader, id: ExperimentId, how: &How<'_
             threads.push((who.clone(), Fold::default()));
             threads.len() - 1
         });
-        let body = body(trace, &mut threads[at].1, how, &words);
-        if words.is_empty() || !body.is_empty() {
-            lines.push(head(call, trace, &who));
-            lines.extend(body);
+        let fold = &mut threads[at].1;
+        shown.push(Shown { head: head(call, trace, &who), ..body(trace, fold) });
+    }
+    Ok(shown)
+}
+
+/// The lines for a person.
+pub(super) fn lines(site: &Site, reader: &Reader, id: ExperimentId, how: &How<'_>) -> Outcome<Vec<String>> {
+    let words: Vec<String> = how.search.unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
+    let mut lines = Vec::new();
+    for call in calls(site, reader, id)? {
+        let found: Vec<&Told> = call.parts.iter().filter(|part| part.has(&words)).collect();
+        // Where words are searched for, all of what has them, and nothing else.
+        if !words.is_empty() && found.is_empty() {
+            continue;
+        }
+        lines.push(call.head);
+        if words.is_empty() {
+            lines.extend(call.before.map(|before| format!("  {before}")));
+        }
+        found.into_iter().for_each(|part| lines.extend(block(part, how)));
+        if words.is_empty() {
+            lines.extend(call.notes.iter().map(|note| format!("  {note}")));
+        }
+        if call.is_whole {
             lines.push(String::new());
         }
     }
@@ -154,50 +205,40 @@ fn untold(call: &Known) -> String {
     parts.join(" · ")
 }
 
-fn body(trace: &Trace, fold: &mut Fold, how: &How<'_>, words: &[String]) -> Vec<String> {
+fn body(trace: &Trace, fold: &mut Fold) -> Shown {
+    let mut shown = Shown { head: String::new(), before: None, parts: Vec::new(), notes: Vec::new(), is_whole: true };
     let answered = trace::answered(trace.call.protocol, &trace.answer);
     let Some(asked) = trace::asked(trace.call.protocol, &trace.request) else {
-        return block(
-            "asked, in a form that is not known",
-            &String::from_utf8_lossy(&trace.request),
-            how,
-            LINES,
-            words,
-        );
+        let text = String::from_utf8_lossy(&trace.request);
+        shown.parts.push(Told::new("asked, in a form that is not known", &text, LINES));
+        return shown;
     };
     let Step { known, new, answered, .. } = fold.add(&asked, answered);
-    let mut lines = Vec::new();
-    if words.is_empty() && known > 0 {
-        lines.push(format!("  … {known} {} as before", if known == 1 { "turn" } else { "turns" }));
+    if known > 0 {
+        shown.before = Some(format!("… {known} {} as before", if known == 1 { "turn" } else { "turns" }));
     }
     for turn in new.iter().chain([&answered.turn()]) {
-        for part in &turn.parts {
-            lines.extend(shown(turn.who, part, how, words));
-        }
+        shown.parts.extend(turn.parts.iter().map(|part| told(turn.who, part)));
     }
-    if let Some(error) = &answered.error {
-        lines.extend(block("error", error, how, LINES, words));
-    }
-    if words.is_empty() {
-        let unusual = answered.finish.filter(|why| !USUAL.contains(&why.as_str()));
-        lines.extend(unusual.map(|why| format!("  ended with: {}", visible(&why))));
-        lines.extend(trace.cut.then(|| "  the answer went on for longer than is kept".to_owned()));
-    }
-    lines
+    shown.parts.extend(answered.error.as_ref().map(|error| Told::new("error", error, LINES)));
+    let unusual = answered.finish.filter(|why| !USUAL.contains(&why.as_str()));
+    shown.notes.extend(unusual.map(|why| format!("ended with: {}", visible(&why))));
+    shown.notes.extend(trace.cut.then(|| "the answer went on for longer than is kept".to_owned()));
+    shown
 }
 
-fn shown(who: Who, part: &Part, how: &How<'_>, words: &[String]) -> Vec<String> {
+fn told(who: Who, part: &Part) -> Told {
     let name = who.name();
     let most = if who == Who::System { SYSTEM_LINES } else { LINES };
     match part {
-        Part::Text(text) => block(name, text, how, most, words),
-        Part::Reasoning(text) => block(&format!("{name}, reasoning"), text, how, most, words),
-        Part::Call(call) => block(&format!("{name} calls {}", visible(&call.name)), &arguments(call), how, most, words),
+        Part::Text(text) => Told::new(name, text, most),
+        Part::Reasoning(text) => Told::new(format!("{name}, reasoning"), text, most),
+        Part::Call(call) => Told::new(format!("{name} calls {}", visible(&call.name)), &arguments(call), most),
         Part::Result(result) => {
             let failed = if result.failed { ", which failed" } else { "" };
-            block(&format!("result of the tool{failed}"), &result.text, how, most, words)
+            Told::new(format!("result of the tool{failed}"), &result.text, most)
         }
-        Part::Other(what) => block(name, &format!("[{what}]"), how, most, words),
+        Part::Other(what) => Told::new(name, &format!("[{what}]"), most),
     }
 }
 
@@ -226,18 +267,11 @@ fn arguments(call: &ToolCall) -> String {
     others.into_iter().chain(old).chain(new).map(field).collect()
 }
 
-/// A title and its text, folded where it is long. Where words are searched for, all of what has them, and nothing else.
-fn block(title: &str, text: &str, how: &How<'_>, most: usize, words: &[String]) -> Vec<String> {
-    let text = visible(text.trim_end());
-    if !words.is_empty() {
-        let lower = text.to_lowercase();
-        if !words.iter().all(|word| lower.contains(word)) {
-            return Vec::new();
-        }
-    }
+/// A title and its text, folded where it is long.
+fn block(Told { title, text, most }: &Told, how: &How<'_>) -> Vec<String> {
     let all: Vec<&str> = text.lines().collect();
-    let is_whole = how.full || all.len() <= most + 1;
-    let shown = if is_whole { all.len() } else { most };
+    let is_whole = how.full || how.search.is_some() || all.len() <= most + 1;
+    let shown = if is_whole { all.len() } else { *most };
     let mut lines = vec![format!("  {title}")];
     lines.extend(all[..shown].iter().map(|line| format!("    {}", cut(line, how.full))));
     if !is_whole {

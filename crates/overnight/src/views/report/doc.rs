@@ -32,8 +32,18 @@ pub(crate) enum Block {
     Commands(Vec<(String, &'static str)>),
     /// What a program printed, or how it was changed.
     Code(String),
+    /// What is there to be opened.
+    Folds(Vec<Fold>),
     Diff(String),
     Chart,
+}
+
+/// Something long, closed at first.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fold {
+    pub(crate) head: String,
+    /// A title and a text each.
+    pub(crate) parts: Vec<(String, String)>,
 }
 
 /// One experiment, or a group of them, in a list.

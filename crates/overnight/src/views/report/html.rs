@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::doc::{Block, Document, Item, Line, Span, Tone};
+use super::doc::{Block, Document, Fold, Item, Line, Span, Tone};
 use crate::ui::{one_line, printable};
 use crate::views::board::Plot;
 use crate::views::chart::{STYLE, Size, inline, scene};
@@ -61,6 +61,7 @@ fn drawn(block: &Block, plot: Option<&Plot>) -> Markup {
                 @for (command, what) in commands { div { dt { code { (one_line(command)) } } dd { (what) } } }
             },
             Block::Code(text) => (code(text)),
+            Block::Folds(folds) => @for found in folds { (fold(found)) },
             Block::Diff(text) => (diff(text)),
             Block::Chart => @if let Some(plot) = plot { (chart(plot)) },
         }
@@ -79,6 +80,26 @@ fn item(item: &Item) -> Markup {
             @for detail in details.iter().filter(|detail| !detail.is_empty()) { p.detail { (line(detail)) } }
             @if let Some(changed) = changed {
                 details { summary { "what it changed" span.of { " by " (one_line(name)) } } (diff(changed)) }
+            }
+        }
+    }
+}
+
+/// Longer parts are closed within what is opened.
+const OPEN_LINES: usize = 12;
+
+fn fold(Fold { head, parts }: &Fold) -> Markup {
+    html! {
+        details.fold {
+            summary { (one_line(head)) }
+            @for (title, text) in parts {
+                @let lines = text.lines().count();
+                @if lines > OPEN_LINES {
+                    details { summary { (one_line(title)) span.of { " · " (lines) " lines" } } (code(text)) }
+                } @else {
+                    p.detail { (one_line(title)) }
+                    @if !text.is_empty() { (code(text)) }
+                }
             }
         }
     }

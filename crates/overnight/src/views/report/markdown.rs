@@ -1,6 +1,6 @@
 //! The page as Markdown: for a pull request, an issue or a chat.
 
-use super::doc::{Block, Document, Item, Line, Tone};
+use super::doc::{Block, Document, Fold, Item, Line, Tone};
 use crate::ui::{one_line, printable};
 use crate::views::board::Plot;
 use crate::views::chart::{Size, braille, scene};
@@ -36,9 +36,15 @@ fn drawn(block: &Block, plot: Option<&Plot>) -> String {
             fenced("sh", &typed.join("\n"), "")
         }
         Block::Code(text) => fenced("text", text, ""),
+        Block::Folds(folds) => folds.iter().map(fold).collect(),
         Block::Diff(text) => fenced("diff", text, ""),
         Block::Chart => plot.map(chart).unwrap_or_default(),
     }
+}
+
+fn fold(Fold { head, parts }: &Fold) -> String {
+    let parts = parts.iter().map(|(title, text)| format!("{}\n\n{}", plain(title), fenced("text", text, "")));
+    format!("**{}**\n\n{}", plain(head), parts.collect::<String>())
 }
 
 fn item(item: &Item) -> String {

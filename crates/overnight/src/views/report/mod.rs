@@ -10,7 +10,7 @@ mod term;
 mod tests;
 mod words;
 
-pub(crate) use self::doc::{Block, Document, Line, Section, Tone};
+pub(crate) use self::doc::{Block, Document, Fold, Line, Section, Tone};
 pub(crate) use self::html::html;
 pub(crate) use self::markdown::markdown;
 pub(crate) use self::term::{Screen, terminal, tone as tone_of};

@@ -1,6 +1,6 @@
 //! The page in a terminal, or wherever plain lines go.
 
-use super::doc::{Block, Document, Item, Line, Tone};
+use super::doc::{Block, Document, Fold, Item, Line, Tone};
 use crate::ui::{one_line, printable};
 use crate::views::board::Plot;
 use crate::views::chart::{Cell, Role, Size, braille, scene};
@@ -71,6 +71,15 @@ impl Page {
                 }
             }
             Block::Code(text) => self.lines.extend(printable(text).lines().map(|line| format!("  {line}"))),
+            Block::Folds(folds) => {
+                for Fold { head, parts } in folds {
+                    self.lines.push(format!("  {}", one_line(head)));
+                    for (title, text) in parts {
+                        self.lines.push(format!("    {}", one_line(title)));
+                        self.lines.extend(printable(text).lines().map(|line| format!("      {line}")));
+                    }
+                }
+            }
             Block::Diff(text) => self.diff(text, 2),
             Block::Chart => self.chart(plot),
         }

@@ -265,8 +265,7 @@ fn costs(board: &Board) -> Vec<Block> {
             None => total.to_string(),
         }
     };
-    let hours = board.total.wall.as_secs() / 3600.0;
-    let money = costs::facts(board.summary.as_ref(), board.total.kept, hours);
+    let money = costs::facts(board.summary.as_ref());
     let mut facts: Vec<(&'static str, Line)> = vec![
         ("trials", both(|spending| spending.machine.0).into()),
         ("agents", format!("{} at work, {} turns", both(|spending| spending.agents.0), board.total.attempts).into()),

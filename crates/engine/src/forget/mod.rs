@@ -1,14 +1,19 @@
-//! Erases on a person's word what was kept of calls to models. The ledger says that it was done; nothing else in it changes.
+//! Erases on a person's word what was kept of calls to models, and what experiments left. The ledger says that it was done;
+//! nothing else in it changes.
+
+mod contents;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use overnight_model::event::Forgotten;
-use overnight_model::{Event, Timestamp, What};
+use overnight_model::{Event, ExperimentId, Timestamp, Verdict, What};
 use thiserror::Error;
 
+use self::contents::Doomed;
+
 use crate::gateway::traces::{Store, TraceError, Which};
-use crate::ledger::{Ledger, LedgerError, Turn};
+use crate::ledger::{Ledger, LedgerError, Reader, Turn};
 use crate::load::Site;
 use crate::lock::{Holder, Lock, LockError};
 use crate::workspace::{GitError, UserRepo};
@@ -23,6 +28,10 @@ pub enum ForgetError {
     Ledger(#[from] LedgerError),
     #[error(transparent)]
     Trace(#[from] TraceError),
+    #[error("there is no experiment {experiment}")]
+    Unknown { experiment: ExperimentId },
+    #[error("the contents of experiment {experiment} cannot be forgotten: it {why}")]
+    Needed { experiment: ExperimentId, why: &'static str, verdict: Option<Verdict> },
     #[error("could not erase {}", path.display())]
     Erase { path: PathBuf, source: std::io::Error },
 }
@@ -31,6 +40,8 @@ pub enum ForgetError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
     pub traces: Option<Which>,
+    /// Experiments whose surface, output and commits are to go.
+    pub contents: Vec<ExperimentId>,
     /// The folder of recordings.
     pub recordings: Option<PathBuf>,
     /// In words, for the record.
@@ -38,10 +49,19 @@ pub struct Wish {
 }
 
 /// What there is of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Count {
     pub traces: u64,
+    pub contents: u64,
     pub recordings: u64,
+    /// Other experiments that proposed some of the same contents, which stay for them.
+    pub shared_with: Vec<ExperimentId>,
+}
+
+impl Count {
+    pub fn is_nothing(&self) -> bool {
+        self.traces == 0 && self.contents == 0 && self.recordings == 0
+    }
 }
 
 /// How much a wish would erase.
@@ -51,7 +71,8 @@ pub fn count(site: &Site, wish: &Wish) -> Result<Count, ForgetError> {
         _ => 0,
     };
     let recordings = wish.recordings.as_ref().map_or(0, |folder| files(&folder.join("requests")).count() as u64);
-    Ok(Count { traces, recordings })
+    let doomed = Doomed::of(&Reader::open(&site.state())?, &wish.contents)?;
+    Ok(Count { traces, contents: doomed.blobs.len() as u64, recordings, shared_with: doomed.shared_with })
 }
 
 /// Erases it, where nobody runs the study. The record comes first: what is half erased is erased by the same wish again.
@@ -59,17 +80,25 @@ pub fn forget(site: &Site, me: &Holder, wish: &Wish, now: Timestamp) -> Result<C
     let user = UserRepo::discover(&site.dir)?;
     let _lock = Lock::take(user.common_dir(), &site.study, me)?;
     let counted = count(site, wish)?;
-    if counted == Count::default() {
+    if counted.is_nothing() {
         return Ok(counted);
     }
     let (mut ledger, mut state) = Ledger::open(&site.state())?;
-    let forgotten = Forgotten { what: wish.words.clone(), traces: counted.traces, blobs: Vec::new() };
+    let doomed = Doomed::of(ledger.reader(), &wish.contents)?;
+    let (blobs, experiments) = (doomed.blobs.clone(), doomed.experiments.clone());
+    let forgotten = Forgotten { what: wish.words.clone(), traces: counted.traces, blobs, experiments };
     let event = Event { at: now, what: What::Forgotten(forgotten) };
     state.apply(&event);
     let summary = state.summary();
     ledger.append(&Turn { events: &[event], blobs: &[], rows: &[], summary: summary.as_ref() })?;
+    if !doomed.blobs.is_empty() {
+        doomed.erase(site, &mut ledger)?;
+    }
     if let Some(which) = &wish.traces {
-        Store::open(&site.state())?.forget(which)?;
+        // Where there are none, no place is made for them.
+        if let Some(mut store) = Store::find_to_write(&site.state())? {
+            store.forget(which)?;
+        }
     }
     if let Some(folder) = &wish.recordings {
         for part in ["requests", "answers"] {
