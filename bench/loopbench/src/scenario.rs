@@ -48,9 +48,9 @@ pub enum Fading {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    /// Effects of 1 sd or less: at least what the best peer gains.
+    /// Effects of 1 sd or less of the noise that a peer meets: at least what the best peer gains.
     SmallEffects,
-    /// Effects of 3 sd or more, or no noise: within 5 % of it.
+    /// Effects of more than 1 sd of the noise that a peer meets, or no noise: within 5 % of it.
     LargeEffects,
     /// Lopsided noise, whatever the effects: within 10 %.
     Skewed,
