@@ -97,7 +97,9 @@ mod tests {
                 _ if scenario.good == 0.0 => Target::Harmless,
                 Shape::SkewedToWorse | Shape::SkewedToBetter => Target::Skewed,
                 Shape::None => Target::LargeEffects,
-                _ if scenario.effect > 1.0 => Target::LargeEffects,
+                // Promised is more than has to be where a seed settles less than all commits have in common.
+                _ if scenario.own_luck > 0.0 => Target::SmallEffects,
+                _ if scenario.effect > (1.0 - scenario.paired).sqrt() => Target::LargeEffects,
                 _ => Target::SmallEffects,
             };
             assert_eq!(scenario.target, target, "{}", scenario.name);

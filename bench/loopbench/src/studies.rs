@@ -61,7 +61,7 @@ pub const SCENARIOS: &[Scenario] = &[
     sized(PLAIN, 0.1, "0.1sd", "0.1 sd, 10 % good, 45 % harmful"),
     sized(PLAIN, 0.3, "0.3sd", "0.3 sd, 10 % good, 45 % harmful"),
     PLAIN,
-    sized(PLAIN, 2.24, "2.2sd", "2.2 sd, 10 % good, 45 % harmful"),
+    sized(PLAIN, 2.2, "2.2sd", "2.2 sd, 10 % good, 45 % harmful"),
     sized(PLAIN, 3.0, "3sd", "3 sd, 10 % good, 45 % harmful"),
     sized(PLAIN, 5.0, "5sd", "5 sd, 10 % good, 45 % harmful"),
     Scenario {
@@ -168,8 +168,8 @@ pub const SCENARIOS: &[Scenario] = &[
     SEEDED,
     Scenario {
         name: "seeded-0.4sd",
-        about: "0.45 sd, the same: 1 sd of the noise with one seed",
-        effect: 0.45,
+        about: "0.4 sd, the same: 0.9 sd of the noise with one seed",
+        effect: 0.4,
         target: Target::SmallEffects,
         ..SEEDED
     },

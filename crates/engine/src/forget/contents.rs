@@ -15,7 +15,7 @@ use crate::load::Site;
 use crate::workspace::{GitError, Store, oid, overwrite, wipe};
 
 /// Folders in which candidates were laid out or left something: all of it is made again when it is needed.
-const SCRATCH: [&str; 5] = ["slots", "desks", "scorers", "smokes", "check"];
+const SCRATCH: [&str; 7] = ["slots", "desks", "scorers", "smokes", "check", "artifacts", "holdouts"];
 /// The index holds lines of every proposal, and is made anew by whoever searches.
 const INDEX: [&str; 3] = ["search.db", "search.db-wal", "search.db-shm"];
 

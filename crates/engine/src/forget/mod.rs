@@ -16,7 +16,7 @@ use crate::gateway::traces::{Store, TraceError, Which};
 use crate::ledger::{Ledger, LedgerError, Reader, Turn};
 use crate::load::Site;
 use crate::lock::{Holder, Lock, LockError};
-use crate::workspace::{GitError, UserRepo};
+use crate::workspace::{GitError, UserRepo, overwrite};
 
 #[derive(Debug, Error)]
 pub enum ForgetError {
@@ -104,7 +104,9 @@ pub fn forget(site: &Site, me: &Holder, wish: &Wish, now: Timestamp) -> Result<C
         for part in ["requests", "answers"] {
             // Only what the engine wrote there: a person may keep notes beside it.
             for path in files(&folder.join(part)) {
-                fs::remove_file(&path).map_err(|source| ForgetError::Erase { path, source })?;
+                // What a link leads to is not ours to overwrite.
+                let erased = if path.is_symlink() { fs::remove_file(&path) } else { overwrite(&path) };
+                erased.map_err(|source| ForgetError::Erase { path, source })?;
             }
             let _ = fs::remove_dir(folder.join(part));
         }

@@ -1,11 +1,12 @@
 //! How many tokens a request can be, by what its provider counted before.
 //!
-//! A client that goes on with a conversation sends all of it again. What was in a request that was counted is no more tokens
-//! than that request was, and the rest no more than it has bytes. Compared are whole parts (a message, a tool, a block of the
-//! system prompt), between which no model reads across. No ratio is learned: it would be a guess, and no bound.
+//! A client that goes on with a conversation sends all of it again. A request that says the same as one that was counted, and
+//! more at the end of its lists (messages, tools, blocks of a system prompt), is no more tokens than that one was and the new
+//! parts have bytes: between whole parts no model reads across. One that differs in anything else is not compared: a field may
+//! make a provider leave out what it would else read. No ratio is learned: it would be a guess, and no bound.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use overnight_model::call::Tokens;
 use serde_json::Value;
@@ -13,90 +14,120 @@ use sha2::{Digest, Sha256};
 
 /// Agents hold few conversations at once, and the next turn begins as the last one did.
 const MOST_KNOWN: usize = 64;
-/// A request of more parts is not worth the memory.
+/// A longer request, or one of more parts, is not worth the memory.
+const MOST_BYTES: usize = 8 << 20;
 const MOST_PARTS: usize = 20_000;
 /// What marks where a cache begins, is not read by the model, and wanders from message to message.
 const MARK: &str = "cache_control";
+/// What says who asks, and is not read by the model either.
+const WHO: [&str; 4] = ["metadata", "client_metadata", "prompt_cache_key", "user"];
 
 /// What was counted lately, by whoever made the calls.
 #[derive(Debug, Default)]
-pub(super) struct Counted(Mutex<VecDeque<Known>>);
+pub(super) struct Counted(Mutex<VecDeque<Arc<Known>>>);
 
 #[derive(Debug)]
 struct Known {
-    to: Name,
-    /// How often each part is in it.
-    parts: HashMap<Name, u32>,
+    sketch: Sketch,
     tokens: u64,
 }
 
-/// A request in parts, by name and length.
+/// A request in parts: its lists, and its other fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sketch {
     to: Name,
-    parts: Vec<(Name, u64)>,
+    lists: BTreeMap<String, Vec<Part>>,
+    fields: BTreeMap<String, Name>,
+    /// The bytes that are in no part: signs between them, or what another reader would take for a part.
+    beside: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    name: Name,
+    bytes: u64,
 }
 
 /// Long enough that nobody finds two of the same.
 type Name = [u8; 16];
 
 impl Sketch {
-    /// `None` where it is no object, or has too many parts.
+    /// `None` where it is no object, or too long to be worth it.
     pub(super) fn of(provider: &str, model: &str, body: &[u8]) -> Option<Sketch> {
-        let Ok(Value::Object(mut fields)) = serde_json::from_slice(body) else { return None };
-        let mut parts = Vec::new();
-        for (field, value) in &mut fields {
+        if body.len() > MOST_BYTES {
+            return None;
+        }
+        let Ok(Value::Object(all)) = serde_json::from_slice(body) else { return None };
+        let (mut lists, mut fields) = (BTreeMap::new(), BTreeMap::new());
+        let mut within = 0;
+        for (field, value) in all {
             match value {
-                Value::Array(items) => items.iter_mut().for_each(|item| parts.push(part(field, item))),
-                value => parts.push(part(field, value)),
+                Value::Array(items) if items.len() > MOST_PARTS => return None,
+                Value::Array(items) => {
+                    let parts: Vec<Part> = items.into_iter().map(part).collect();
+                    within += parts.iter().map(|part| part.bytes).sum::<u64>();
+                    lists.insert(field, parts);
+                }
+                value => {
+                    let Part { name, bytes } = part(value);
+                    within += bytes;
+                    if !WHO.contains(&field.as_str()) {
+                        fields.insert(field, name);
+                    }
+                }
             }
         }
-        (parts.len() <= MOST_PARTS).then(|| Sketch { to: name(&[provider, model]), parts })
+        let beside = (body.len() as u64).saturating_sub(within);
+        Some(Sketch { to: name(&[provider, model]), lists, fields, beside })
     }
 }
 
 impl Counted {
-    /// The most tokens that a request can be; `None` where nothing like it was counted.
+    /// The most tokens that a request can be; `None` where nothing that it goes on from was counted.
     pub(super) fn most(&self, sketch: &Sketch) -> Option<u64> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().filter(|known| known.to == sketch.to).map(|known| known.most(sketch)).min()
+        let known: Vec<Arc<Known>> = self.lock().iter().cloned().collect();
+        known.iter().filter_map(|known| known.most(sketch)).min()
     }
 
     /// A provider has counted what it read.
     pub(super) fn learn(&self, sketch: Sketch, tokens: &Tokens) {
         let Some(input) = tokens.input else { return };
         let more = tokens.cached.unwrap_or(0).saturating_add(tokens.written.unwrap_or(0));
-        let mut parts = HashMap::new();
-        for (part, _) in &sketch.parts {
-            *parts.entry(*part).or_insert(0) += 1;
-        }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.push_back(Known { to: sketch.to, parts, tokens: input.saturating_add(more) });
+        let mut known = self.lock();
+        known.push_back(Arc::new(Known { sketch, tokens: input.saturating_add(more) }));
         if known.len() > MOST_KNOWN {
             known.pop_front();
         }
     }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Arc<Known>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Known {
-    fn most(&self, sketch: &Sketch) -> u64 {
-        let mut left = self.parts.clone();
-        let new = |(part, bytes): &(Name, u64)| match left.get_mut(part).filter(|left| **left > 0) {
-            Some(left) => {
-                *left -= 1;
-                0
+    fn most(&self, sketch: &Sketch) -> Option<u64> {
+        let Sketch { to, lists, fields, .. } = &self.sketch;
+        if *to != sketch.to || *fields != sketch.fields || lists.len() != sketch.lists.len() {
+            return None;
+        }
+        let mut most = self.tokens.saturating_add(sketch.beside);
+        for ((field, before), (same, now)) in lists.iter().zip(&sketch.lists) {
+            if field != same || !now.starts_with(before) {
+                return None;
             }
-            None => *bytes,
-        };
-        sketch.parts.iter().map(new).fold(self.tokens, u64::saturating_add)
+            let new = now[before.len()..].iter().map(|part| part.bytes);
+            most = new.fold(most, u64::saturating_add);
+        }
+        Some(most)
     }
 }
 
 /// A part as the model is given it. Its length is that of its text with the signs around it, as JSON has them.
-fn part(field: &str, value: &mut Value) -> (Name, u64) {
-    unmark(value);
+fn part(mut value: Value) -> Part {
+    unmark(&mut value);
     let text = value.to_string();
-    (name(&[field, &text]), (field.len() + text.len()) as u64)
+    Part { name: name(&[&text]), bytes: text.len() as u64 }
 }
 
 fn unmark(value: &mut Value) {
@@ -139,21 +170,63 @@ mod tests {
         json!({ "model": "m", "system": "s".repeat(5000), "tools": [{ "name": "t".repeat(3000) }], "messages": messages })
     }
 
+    fn said(text: &str) -> Value {
+        json!({ "role": "user", "content": text })
+    }
+
+    /// The signs between parts and the names of fields: few.
+    const BESIDE: std::ops::Range<u64> = 0..100;
+
     #[test]
-    fn what_was_counted_before_is_not_bounded_by_its_bytes_again() {
+    fn a_conversation_that_goes_on_is_bounded_by_what_was_counted_and_by_what_is_new() {
         let counted = Counted::default();
-        let (one, two) = (json!({ "role": "user", "content": "a".repeat(4000) }), json!({ "content": "new" }));
+        let (one, new) = (said(&"a".repeat(4000)), said("new"));
         let first = sketch(&body(std::slice::from_ref(&one)));
         assert_eq!(counted.most(&first), None);
         counted.learn(first.clone(), &read(1000, 2000));
-        assert_eq!(counted.most(&first), Some(3000), "the same once more");
-        let longer = sketch(&body(&[one.clone(), two.clone()]));
-        assert_eq!(counted.most(&longer), Some(3000 + "messages".len() as u64 + two.to_string().len() as u64));
+        let more = |body: &Value| counted.most(&sketch(body)).map(|most| most - 3000);
+        assert!(
+            more(&body(std::slice::from_ref(&one))).is_some_and(|more| BESIDE.contains(&more)),
+            "the same once more"
+        );
+        let longer = more(&body(&[one.clone(), new.clone()])).unwrap() - new.to_string().len() as u64;
+        assert!(BESIDE.contains(&longer), "{longer}");
         // A part that comes twice was counted once.
-        let twice = sketch(&body(&[one.clone(), one.clone()]));
-        assert!(counted.most(&twice).unwrap() > 3000 + 4000);
-        let changed = json!({ "role": "user", "content": "b".repeat(4000) });
-        assert!(counted.most(&sketch(&body(&[changed]))).unwrap() > 3000 + 4000);
+        assert!(more(&body(&[one.clone(), one.clone()])).unwrap() > 4000);
+        for other in [body(&[said("b")]), body(&[]), body(&[new, one])] {
+            assert_eq!(counted.most(&sketch(&other)), None, "{other}");
+        }
+    }
+
+    /// Whoever has a provider read little of a request must not have the rest for nothing afterwards.
+    #[test]
+    fn what_was_counted_with_another_field_bounds_nothing() {
+        let counted = Counted::default();
+        let whole = body(&[said(&"a".repeat(4000))]);
+        let mut cleared = whole.clone();
+        cleared["context_management"] = json!({ "edits": [{ "type": "clear" }] });
+        counted.learn(sketch(&cleared), &read(10, 0));
+        assert_eq!(counted.most(&sketch(&whole)), None);
+        let short = body(&[said(&"a".repeat(4000)), said("b")]);
+        counted.learn(sketch(&whole), &read(900, 0));
+        let mut longer = short.clone();
+        longer["options"] = json!({ "num_ctx": 200_000 });
+        assert_eq!(counted.most(&sketch(&longer)), None);
+        assert!(counted.most(&sketch(&short)).is_some());
+        longer = short.clone();
+        longer["metadata"] = json!({ "user_id": "somebody" });
+        assert!(counted.most(&sketch(&longer)).is_some(), "who asks is not read");
+    }
+
+    /// Of two fields of one name some servers read the first.
+    #[test]
+    fn what_a_reader_passes_over_counts_by_its_bytes() {
+        let counted = Counted::default();
+        let small = r#"{"model":"m","messages":["a"]}"#;
+        let of = |text: &str| Sketch::of("there", "m", text.as_bytes()).unwrap();
+        counted.learn(of(small), &read(5, 0));
+        let twice = format!(r#"{{"model":"m","messages":["{}"],"messages":["a"]}}"#, "x".repeat(9000));
+        assert!(counted.most(&of(&twice)).unwrap() > 9000);
     }
 
     #[test]
@@ -167,7 +240,7 @@ mod tests {
         };
         counted.learn(sketch(&body(&[message(true)])), &read(70, 0));
         let plain = body(&[message(false)]);
-        assert_eq!(counted.most(&sketch(&plain)), Some(70));
+        assert!(counted.most(&sketch(&plain)).is_some());
         let other = Sketch::of("there", "another", plain.to_string().as_bytes()).unwrap();
         assert_eq!(counted.most(&other), None);
     }
@@ -175,16 +248,18 @@ mod tests {
     #[test]
     fn the_least_of_what_is_known_counts_and_the_oldest_is_forgotten() {
         let counted = Counted::default();
+        let turns = |upto: u64| (0..upto).map(|turn| json!(turn)).collect::<Vec<_>>();
         for turn in 0..2 * MOST_KNOWN as u64 {
-            counted.learn(sketch(&body(&[json!({ "content": turn })])), &read(100 + turn, 0));
+            counted.learn(sketch(&body(&turns(turn))), &read(5000 - turn, 0));
         }
-        assert_eq!(counted.0.lock().unwrap().len(), MOST_KNOWN);
-        let none = Tokens::default();
-        counted.learn(sketch(&body(&[])), &none);
-        assert!(
-            counted.most(&sketch(&body(&[]))).unwrap() >= 100 + MOST_KNOWN as u64,
-            "what is not known is not learned"
-        );
+        assert_eq!(counted.lock().len(), MOST_KNOWN);
+        counted.learn(sketch(&body(&turns(999))), &Tokens::default());
+        assert_eq!(counted.most(&sketch(&body(&[]))), None, "it is forgotten");
+        let last = 2 * MOST_KNOWN as u64 - 1;
+        let most = counted.most(&sketch(&body(&turns(last)))).unwrap();
+        assert!(most >= 5000 - last && most < 5000 - last + 600, "{most}");
         assert_eq!(Sketch::of("there", "m", b"[]"), None);
+        let many = format!("[{}0]", "0,".repeat(MOST_PARTS));
+        assert_eq!(Sketch::of("there", "m", format!(r#"{{"messages":{many}}}"#).as_bytes()), None);
     }
 }

@@ -29,7 +29,9 @@ struct Fields {
     max_output_tokens: Option<Value>,
     n: Option<Value>,
     best_of: Option<Value>,
+    n_predict: Option<Value>,
     background: Option<Value>,
+    #[serde(alias = "serviceTier")]
     service_tier: Option<Value>,
     speed: Option<Value>,
     inference_geo: Option<Value>,
@@ -59,10 +61,13 @@ pub(super) fn peek(protocol: Protocol, path_model: Option<&str>, body: &[u8]) ->
         // Servers take the one or the other.
         Protocol::Chat => {
             let completion = number("max_completion_tokens", fields.max_completion_tokens.as_ref())?;
-            number("max_tokens", fields.max_tokens.as_ref())?.max(completion)
+            let predicted = number("n_predict", fields.n_predict.as_ref())?;
+            number("max_tokens", fields.max_tokens.as_ref())?.max(completion).max(predicted)
         }
         Protocol::Responses => number("max_output_tokens", fields.max_output_tokens.as_ref())?,
     };
+    // Some servers take 0 for no end.
+    let most = most.filter(|most| *most > 0);
     let answers = match protocol {
         Protocol::Gemini => number("candidateCount", generation.and_then(|config| config.candidate_count.as_ref()))?,
         // Of the best of several, all are paid.

@@ -415,12 +415,13 @@ impl Place {
         let held_back = door.as_ref().and_then(|door| door.held_back()).map(ToOwned::to_owned);
         // What it asked for is settled before anybody hears of its end.
         drop(door);
-        // What it could not ask is no fault of its own, whatever it made of that.
-        if let Some(what) = missed {
-            return Err(Trouble::Loss(Loss::Fault { what }));
-        }
         if report.suspended {
             return Err(Trouble::Loss(Loss::Suspended));
+        }
+        let is_interrupted = report.ending == process::Ending::Stopped && !too_much;
+        // What it could not ask is no fault of its own, whatever it made of that.
+        if let Some(what) = missed.filter(|_| !is_interrupted) {
+            return Err(Trouble::Loss(Loss::Fault { what }));
         }
         let mut ending = match report.ending {
             process::Ending::Exited { code } => Ending::Exited { code },

@@ -272,7 +272,9 @@ fn tokens(protocol: Protocol, counts: &[Count; COUNTS], is_whole: bool) -> Token
     let is_odd = |at: usize| counts[at] == Count::Odd;
     if protocol == Protocol::Chat && [INPUT, CACHED, OUTPUT].iter().all(|at| counts[*at] == Count::Unsaid) {
         let output = said(TIMED_OUTPUT).filter(|_| is_whole);
-        return Tokens { input: said(TIMED_INPUT), cached: said(TIMED_CACHED), output, ..Tokens::default() };
+        // What came out of its cache is not among those, and where it is not said there may be more.
+        let input = said(TIMED_INPUT).filter(|_| said(TIMED_CACHED).is_some());
+        return Tokens { input, cached: said(TIMED_CACHED), output, ..Tokens::default() };
     }
     let (cached, reasoning) = (said(CACHED), said(REASONING));
     // Each of them has a price of its own: where one cannot be, what all of them cost is not known.

@@ -217,11 +217,11 @@ fn a_limit_that_is_reached_in_the_middle_of_an_answer_lets_it_end_and_ends_the_n
     for agent in ["claude", "codex"] {
         let idea = |repo: &Repo| {
             let edit = crate::coding::edit("knobs.py", "x = 5", "x = 4", "a little less");
-            Script::new(repo.dir().to_str().unwrap(), [edit]).using(250_000, 10)
+            Script::new(repo.dir().to_str().unwrap(), [edit]).using(1_350_000, 10)
         };
         let (night, provider) = Night::coding(agent, idea);
         let triplet = night.repo.read("overnight.toml").replace(", \"tuner\"]", "]");
-        night.repo.write("overnight.toml", &format!("{triplet}[limits]\ntokens = 200000\n")).commit("a limit");
+        night.repo.write("overnight.toml", &format!("{triplet}[limits]\ntokens = 1300000\n")).commit("a limit");
         provider.hold();
         let engine = night.start();
         until("an answer to be half there", || provider.held() >= 1);
@@ -233,7 +233,7 @@ fn a_limit_that_is_reached_in_the_middle_of_an_answer_lets_it_end_and_ends_the_n
         assert_eq!(ends.iter().filter(|end| *end == "limited").count(), 1, "{agent}: {ends:?}\n{ran}");
         assert_eq!((ends.len(), provider.questions().len()), (2, 1), "{agent}: {ends:?}\n{ran}");
         let (status, failed) = (night.repo.status(), night.failed(agent));
-        assert_eq!(status["costs"]["tokens"], 250_010, "{agent}: {status}");
+        assert_eq!(status["costs"]["tokens"], 1_350_010, "{agent}: {status}");
         match agent {
             // One had only read the file by then.
             "claude" => assert_eq!(trouble(&failed[0].1)["is"], "limit", "{failed:?}"),

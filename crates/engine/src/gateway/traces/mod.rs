@@ -221,7 +221,10 @@ impl Tapes for Tape {
             return;
         }
         // As it will be found in a request: without what is taken out of that.
-        let told = Told { text: self.redactor().text(text), instead: self.redactor().text(instead) };
+        let told = {
+            let redactor = self.redactor();
+            Told { text: redactor.text(text), instead: redactor.text(instead) }
+        };
         let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         all.push_back((who(caller), told));
         if all.len() > MOST_TOLD {

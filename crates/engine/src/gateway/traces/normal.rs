@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::rewrite::{Rule, apart, replace, rewrite};
 
 /// Fields of a request about who asks and how, and nothing about what.
-const VOLATILE: [&str; 9] = [
+const VOLATILE: [&str; 10] = [
     "metadata",
     "client_metadata",
     "prompt_cache_key",
@@ -25,6 +25,7 @@ const VOLATILE: [&str; 9] = [
     "user",
     "stream_options",
     "service_tier",
+    "serviceTier",
 ];
 
 /// The same at any depth: marks for a cache, and signs of the provider's own over what it thought.

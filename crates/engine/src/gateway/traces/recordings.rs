@@ -123,11 +123,22 @@ impl Recordings {
         };
         // Its own, else what whoever came first got: another attempt may ask the same. Who asked for it to the letter comes
         // before who asked for what only means the same: a candidate could have had that answered wrongly on purpose.
-        let own = tape.answers.iter().find(|take| take.asker == *asker);
-        let same = || tape.answers.iter().filter(|take| take.asker.nth == asker.nth);
-        let others = || same().find(|take| take.exact.as_ref() == Some(exact)).or_else(|| same().next());
-        let Some(take) = own.or_else(others) else {
-            let most = tape.answers.iter().map(|take| take.asker.nth + 1).max().unwrap_or(0);
+        // One that broke off had its turn and no answer: turns are counted among those that were recorded.
+        let mut askers: Vec<(&str, Vec<&Take>)> = Vec::new();
+        for take in &tape.answers {
+            match askers.iter_mut().find(|(who, _)| *who == take.asker.who) {
+                Some((_, takes)) => takes.push(take),
+                None => askers.push((&take.asker.who, vec![take])),
+            }
+        }
+        askers.iter_mut().for_each(|(_, takes)| takes.sort_by_key(|take| take.asker.nth));
+        let turn = asker.nth as usize;
+        let same: Vec<(&str, &Take)> =
+            askers.iter().filter_map(|(who, takes)| Some((*who, *takes.get(turn)?))).collect();
+        let own = same.iter().find(|(who, _)| *who == asker.who);
+        let others = || same.iter().find(|(_, take)| take.exact.as_ref() == Some(exact)).or(same.first());
+        let Some((_, take)) = own.or_else(others) else {
+            let most = askers.iter().map(|(_, takes)| takes.len()).max().unwrap_or(0) as u32;
             return miss(format!("it was recorded {} in one attempt, and is asked for once more", times(most)));
         };
         let file = self.answer(&take.body);

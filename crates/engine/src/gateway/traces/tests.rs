@@ -512,6 +512,12 @@ fn half_an_answer_is_traced_and_not_recorded() {
     assert!(tape.keep(&call, &broken).is_some());
     let miss = heard(&project.replaying(), 1, agent(1), "{}").unwrap_err();
     assert!(miss.contains("nothing is recorded"), "{miss}");
+    // Its client asks once more, which is the first time that there is an answer.
+    ask(&tape, 2, agent(1), "{}", "whole");
+    let replaying = project.replaying();
+    assert!(heard(&replaying, 1, agent(1), "{}").is_ok_and(|answer| answer.contains("whole")));
+    assert!(heard(&replaying, 2, agent(1), "{}").is_err());
+    assert!(heard(&replaying, 3, agent(2), "{}").is_ok_and(|answer| answer.contains("whole")), "another attempt");
 }
 
 #[test]

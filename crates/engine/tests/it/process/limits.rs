@@ -194,6 +194,26 @@ in_both_containments! {
         assert!(!groups.iter().any(|group| is_empty(group)), "{groups:?}");
     }
 
+    // The kernel itself ends an init where the memory of the payload's files outlives it by a moment, for which one cannot
+    // wait: here the kernel ends a payload, and then we its init.
+    fn a_job_whose_init_was_ended_for_want_of_memory_is_out_of_memory(keeper) {
+        let by_group = by_group(&keeper.held_by().unwrap().memory);
+        for _ in 0..2 {
+            let command = format!("exec 2>/dev/null; {}; echo; sleep 1000", python(HIDDEN_MEMORY));
+            let child = keeper.start(&fenced(command)).unwrap();
+            let outcome = child.wait(|_, _| send(init_of(&tag()), Signal::KILL));
+            match by_group {
+                true => assert_eq!(outcome.unwrap().ending, Ending::OutOfMemory),
+                false => assert!(matches!(outcome, Err(KeeperError::Gone)), "{outcome:?}"),
+            }
+            assert_eq!(survivors(&tag()), Vec::<String>::new());
+        }
+        // What an earlier job was ended for is not why this one was.
+        let outcome = keeper.start(&fenced("echo; sleep 1000")).unwrap().wait(|_, _| send(init_of(&tag()), Signal::KILL));
+        assert!(matches!(outcome, Err(KeeperError::Gone)), "{outcome:?}");
+        assert_eq!(run(&keeper, &fenced("exit 4")).report.ending, Ending::Exited { code: 4 });
+    }
+
     fn the_death_of_the_keeper_ends_limited_jobs_and_the_next_keeper_sweeps_their_groups(keeper) {
         let containment = keeper.containment();
         let pid = keeper.pid();
