@@ -102,7 +102,7 @@ impl Doomed {
             store.erase(&refs, &commits)?;
         }
         for name in INDEX {
-            gone(&state.join(name), |path| overwrite(path))?;
+            gone(&state.join(name), overwrite)?;
         }
         for name in SCRATCH {
             let folder = state.join(name);

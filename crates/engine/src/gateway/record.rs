@@ -201,8 +201,14 @@ impl Drop for Record {
         if !self.is_known {
             return;
         }
-        let mut end = self.end.unwrap_or(CallEnd::HungUp);
         let Metered { tokens, model, is_whole, .. } = self.meter.take().map(Meter::finish).unwrap_or_default();
+        let is_well = self.status.is_some_and(|status| (200..300).contains(&status));
+        let mut end = match self.end {
+            Some(end) => end,
+            // Who has heard the last word of an answer may leave before its connection is closed.
+            None if self.is_stream && is_whole && is_well => CallEnd::Answered,
+            None => CallEnd::HungUp,
+        };
         // A connection that is simply closed looks like an end to whoever counts no bytes.
         if end == CallEnd::Answered && self.is_stream && !is_whole {
             end = CallEnd::Broken;
@@ -277,6 +283,22 @@ mod tests {
         let mut record = Record::new(call, (String::new(), Bytes::new()), clerk.clone(), shelf.clone(), hold);
         record.is_known = true;
         record
+    }
+
+    #[test]
+    fn who_leaves_after_the_last_word_was_answered_and_who_leaves_before_it_has_hung_up() {
+        let (clerk, closed) = mpsc::channel();
+        let end = |status: u16, pieces: &[&str]| {
+            let mut record = record(&clerk, &shelf());
+            record.begins(status, "text/event-stream", &HeaderMap::new());
+            pieces.iter().for_each(|piece| record.hears(piece.as_bytes()));
+            drop(record);
+            closed.recv().unwrap().outcome.end
+        };
+        let (said, done) = ("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", "data: [DONE]\n\n");
+        assert_eq!(end(200, &[said, done]), CallEnd::Answered);
+        assert_eq!(end(200, &[said]), CallEnd::HungUp);
+        assert_eq!(end(500, &[said, done]), CallEnd::HungUp);
     }
 
     #[test]

@@ -68,7 +68,9 @@ fn a_night_is_had_again(agent: &str) {
     let path = format!("{own}{}", std::env::var("PATH").unwrap());
     let overnight = |args: &[&str]| Ran::of(other.command(args).env("PATH", &path).output().unwrap());
     let ran = overnight(&RUN).ended(0);
-    assert_eq!(came_of(&other), first, "{ran}");
+    let again = came_of(&other);
+    let traced = || (1..=3).map(|id: u32| other.ok(&["show", &id.to_string(), "--trace"]).stdout).collect::<String>();
+    assert_eq!(again, first, "{ran}\n{}", traced());
     assert!(!ran.stderr.contains("no key"), "nobody misses one: {ran}");
     let metric = |repo: &Repo| repo.experiment(1)["metric"].as_f64().unwrap();
     assert_ne!(metric(&repo), metric(&other), "it was measured anew");
