@@ -48,9 +48,9 @@ pub enum Fading {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    /// Effects of 1 sd or less of the noise that a peer meets: at least what the best peer gains.
+    /// Effects of 1 sd or less: at least what the best peer gains.
     SmallEffects,
-    /// Effects of more than 1 sd of the noise that a peer meets, or no noise: within 5 % of it.
+    /// Effects of more than 1 sd, or no noise: within 5 % of it.
     LargeEffects,
     /// Lopsided noise, whatever the effects: within 10 %.
     Skewed,
@@ -97,9 +97,7 @@ mod tests {
                 _ if scenario.good == 0.0 => Target::Harmless,
                 Shape::SkewedToWorse | Shape::SkewedToBetter => Target::Skewed,
                 Shape::None => Target::LargeEffects,
-                // Promised is more than has to be where a seed settles less than all commits have in common.
-                _ if scenario.own_luck > 0.0 => Target::SmallEffects,
-                _ if scenario.effect > (1.0 - scenario.paired).sqrt() => Target::LargeEffects,
+                _ if scenario.effect > 1.0 => Target::LargeEffects,
                 _ => Target::SmallEffects,
             };
             assert_eq!(scenario.target, target, "{}", scenario.name);
