@@ -302,7 +302,7 @@ fn an_eventful_night_is_told_in_the_order_in_which_a_person_asks() {
           1 suspect waits for your word: overnight review
 
         WHERE THE TRIALS WENT
-          sure        a gain of 0.24 is kept nine times in ten, after about 3 trials, 2.7s of
+          sure        a gain of 0.28 is kept nine times in ten, after about 3 trials, 3.1s of
                       machine time
           so far      5 experiments: 1 kept, 3 not better, 1 broken
 

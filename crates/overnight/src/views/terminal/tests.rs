@@ -179,8 +179,8 @@ fn a_night_on_a_large_terminal() {
         ⠄⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠ ⠠⢸                                                                                         gain       1.00 ± 0.20 (95 %) over the baseline, without the
                                                   ⢸                                                                                                    runs that chose it
                                                   ⢸                                                                                         noise      sd 0.1 from 0 trials
-                                                  ⢸                                                                                         sure       a gain of 0.24 is kept nine times in ten, after
-                                                  ⢸ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈                                    about 3 trials, 2.7s of machine time
+                                                  ⢸                                                                                         sure       a gain of 0.28 is kept nine times in ten, after
+                                                  ⢸ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈ ⠈                                    about 3 trials, 3.1s of machine time
     3.5                                           ⢸                                                                                         so far     6 experiments: 2 kept, 2 not better, 1 broken, 1
                                                   ⢸                                                                                                    refused, 1 open
                                                   ●⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⡄                        a trial    takes 1s on average
