@@ -38,14 +38,8 @@ impl Mind {
             return Vec::new();
         }
         let mut places: Vec<usize> = self.deck.left(id).collect();
-        match self.shared() < LIKELY {
-            true => {
-                let turn = self.judged as usize % places.len().max(1);
-                places.rotate_left(turn);
-            }
-            // The better its luck is known, the more a trial with it tells.
-            false => places.sort_by(|a, b| self.not_known(*a).total_cmp(&self.not_known(*b))),
-        }
+        // The better its luck is known, the more a trial with it tells.
+        places.sort_by(|a, b| self.not_known(*a).total_cmp(&self.not_known(*b)));
         places
     }
 

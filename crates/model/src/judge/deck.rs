@@ -3,21 +3,23 @@
 //! Where the seed makes much of the noise, and makes it alike for all commits, two that run with the same seed differ by
 //! less than two that do not. So a score is a level, the candidate's effect, the luck of its seed and what is left; how
 //! much of the noise is such luck is one more thing that worlds differ in, and scores of different commits with one seed
-//! tell which of them is right. Repeats of one commit do not: a commit may have luck of its own with a seed.
+//! tell which of them is right. Repeats of one commit hardly do: a commit may have luck of its own with a seed.
 //!
-//! A few seeds that the champion was measured with are the deck. A candidate gets them in turn, and no commit gets one
-//! twice, save the one probe. So what a seed does to one commit alone is seen once, as any other noise, and is never taken
-//! for an effect; and a champion that has seen the whole deck brings a new seed in with every further look, and the
-//! oldest goes. Where seeds turn out to make no common luck, every trial has a fresh one.
+//! A few seeds that the champion was measured with are the deck. A candidate gets the one first whose luck is known best,
+//! which is the same one for all between two looks at the champion: where there is luck, they have it in common, whether that
+//! was found out already or not. No commit gets one twice, save the one probe, by which the level with that seed is known.
+//! So what a seed does to one commit alone is seen once, as any other noise, and is never taken for an effect; and a champion
+//! that has seen the whole deck brings a new seed in with every further look, and the oldest goes. Where seeds turn out to
+//! make no common luck, every trial has a fresh one.
 
 use crate::id::{ExperimentId, Seed};
 
 /// How many seeds there are in the deck.
 pub(super) const SEEDS: usize = 3;
 /// The shares of the noise's variance that may be the seed's, and how likely each is at first.
-pub(super) const SHARES: [(f64, f64); 3] = [(0.0, 0.8), (0.6, 0.11), (0.9, 0.09)];
-/// As long as this likely some of it is, seeds of the deck are used; as long as it is not more likely than that, candidates
-/// get them in turn, which tells more of their luck than what is known best, and nothing is decided by it.
+pub(super) const SHARES: [(f64, f64); 3] = [(0.0, 0.65), (0.6, 0.19), (0.9, 0.16)];
+/// As long as this likely some of it is, seeds of the deck are used; as long as it is not more likely than that, nothing is
+/// decided by their luck.
 pub(super) const POSSIBLE: f64 = 0.02;
 pub(super) const LIKELY: f64 = 0.6;
 
@@ -46,7 +48,7 @@ pub(super) struct Deck {
 }
 
 impl Deck {
-    /// The place of the seed of a champion's trial, and whether it is new there. None where it had that seed before.
+    /// The place of the seed of a champion's trial, and whether it is new there.
     pub(super) fn of_champion(&mut self, look: Look) -> Option<(usize, bool)> {
         let seed = look.seed?;
         let known = self.place(seed);
@@ -56,8 +58,6 @@ impl Deck {
             self.seeds[at] = Some(seed);
             self.champion &= !(1 << at);
             self.candidates.iter_mut().for_each(|(_, mask)| *mask &= !(1 << at));
-        } else if self.champion & (1 << at) != 0 {
-            return None;
         }
         self.champion |= 1 << at;
         Some((at, known.is_none()))
@@ -149,7 +149,7 @@ mod tests {
             assert_eq!(deck.of_champion(look(seed)), Some((seed as usize - 1, true)));
         }
         assert_eq!(deck.left_for_champion(None).count(), 0);
-        assert_eq!(deck.of_champion(look(1)), None, "it has seen that one");
+        assert_eq!(deck.of_champion(look(1)), Some((0, false)), "the probe");
         assert_eq!(deck.of_champion(look(9)), Some((0, true)));
         assert_eq!((deck.place(Seed(1)), deck.place(Seed(9))), (None, Some(0)));
     }

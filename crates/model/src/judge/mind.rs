@@ -299,6 +299,11 @@ impl Mind {
         self.believed().map(|(chance, world)| chance * grain(world).ln()).sum::<f64>().exp()
     }
 
+    /// The sd of what is left of one trial's noise where the luck of its seed is known.
+    pub fn left(&self) -> f64 {
+        self.believed().map(|(chance, world)| chance * world.sd.ln()).sum::<f64>().exp()
+    }
+
     /// The variance of one trial, with what is not known of it: for intervals.
     pub fn variance(&self) -> f64 {
         self.believed().map(|(chance, world)| chance * world.all().powi(2)).sum()

@@ -23,7 +23,7 @@ use crate::verdict::Reason;
 
 /// Goes up where the same events make the judge believe something else. What an earlier one believed was stored with the
 /// study, and is no fault of the ledger. The first had none.
-pub const EDITION: u32 = 4;
+pub const EDITION: u32 = 5;
 /// How many trials the baseline gets before anything is compared with it; further ones come in between.
 pub const FIRST_TRIALS: u32 = 2;
 /// How often a value has to come again, each time with another seed, before the metric is taken for one without noise.

@@ -33,7 +33,7 @@ const GOOD: [f64; 4] = [0.01, 0.04, 0.12, 0.28];
 const HARMFUL: [f64; 2] = [0.25, 0.55];
 /// How much less likely, as an exponent, each step to more and to larger good edits is: who begins by believing in
 /// plenty keeps noise until it learns better.
-const DOUBT: (f64, f64) = (0.5, 0.1);
+const DOUBT: (f64, f64) = (0.8, 0.1);
 /// How much less likely each step to more good edits is once their share has to be guessed anew: they have become rarer
 /// sooner than more common.
 const DOUBT_ANEW: f64 = 0.85;

@@ -64,12 +64,7 @@ impl Study {
             std::cmp::Ordering::Equal if seed.0.is_multiple_of(2) => champion,
             std::cmp::Ordering::Equal => baseline,
         };
-        match self.trial(side, Purpose::Close, slot) {
-            Step::StartTrial { trial, experiment, purpose, slot, aid, .. } => {
-                Some(Step::StartTrial { trial, experiment, purpose, seed, slot, aid })
-            }
-            step => Some(step),
-        }
+        Some(self.trial(side, Purpose::Close, slot).with_seed(seed))
     }
 
     /// How many pairs of the closing measurement are still to be made, those under way aside.
@@ -150,7 +145,7 @@ impl State {
         if self.is_frozen(experiment) {
             return pooled;
         }
-        let own = Tally::of(experiment.scores());
+        let own = Tally::of(experiment.looks().filter_map(super::Trial::score));
         let variance = (POOLED * pooled + own.squares()) / (POOLED + f64::from(own.degrees()));
         variance / f64::from(tally.n().max(1))
     }
@@ -184,7 +179,7 @@ impl State {
 
     /// The scores of trials that had no part in choosing it, as the judge hears them.
     fn fair(&self, experiment: &Experiment) -> Tally {
-        let fair = experiment.fresh().iter().filter(|trial| is_fair(trial.purpose));
+        let fair = experiment.looks().filter(|trial| is_fair(trial.purpose));
         Tally::of(fair.filter_map(super::Trial::score).map(|score| self.told(score)))
     }
 }

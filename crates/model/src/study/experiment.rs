@@ -179,6 +179,16 @@ impl Experiment {
         self.commit.as_ref() == Some(commit) || self.was.contains(commit)
     }
 
+    /// Its trials that tell something: not those that gave, with a seed, the number that it had given before.
+    pub(super) fn looks(&self) -> impl Iterator<Item = &Trial> {
+        let fresh = self.fresh();
+        let is_again = move |at: usize, trial: &Trial| {
+            let same = |before: &Trial| before.seed == trial.seed && before.score() == trial.score();
+            trial.score().is_some() && fresh[..at].iter().any(same)
+        };
+        fresh.iter().enumerate().filter(move |(at, trial)| !is_again(*at, trial)).map(|(_, trial)| trial)
+    }
+
     /// Whether the last trial gave what the same seed gave before: the seed makes the number, and nothing new was seen.
     pub fn repeats_itself(&self) -> bool {
         let Some((last, before)) = self.fresh().split_last() else { return false };
@@ -215,7 +225,7 @@ impl Experiment {
     /// for a deterministic metric, whose trials are all the same.
     pub fn level(&self) -> Tally {
         let of = |wanted: fn(Purpose) -> bool| {
-            let chosen = self.fresh().iter().filter(|trial| trial.purpose != Purpose::Check && wanted(trial.purpose));
+            let chosen = self.looks().filter(|trial| trial.purpose != Purpose::Check && wanted(trial.purpose));
             Tally::of(chosen.filter_map(Trial::score))
         };
         let fair = of(is_fair);

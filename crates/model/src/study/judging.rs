@@ -145,7 +145,7 @@ impl State {
         }
         // A metric of few digits gives a number again by chance.
         let Some(baseline) = self.find(self.baseline()) else { return false };
-        let mut known = baseline.scores();
+        let mut known: Vec<f64> = baseline.looks().filter_map(Trial::score).collect();
         known.sort_by(f64::total_cmp);
         known.len() >= FROZEN && known.windows(2).all(|pair| pair[0] != pair[1])
     }
@@ -214,7 +214,8 @@ impl State {
             self.hear_former(Some(look));
         } else if is_champion {
             self.judging.unwatched = 0;
-            self.judging.looks += 1;
+            // The same number again with the same seed was no look.
+            self.judging.looks += u32::from(self.find(id).is_none_or(|found| !found.repeats_itself()));
             if is_new {
                 self.watch(look);
             }

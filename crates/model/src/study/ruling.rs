@@ -21,8 +21,8 @@ const LATELY: u32 = 3;
 const EQUAL_TWICE: usize = 4;
 /// As long as the champion was looked at fewer times than this, hardly anything is known of the noise, and one trial keeps
 /// only what is this sure.
-const KNOWN: u32 = 3;
-const SURE_AT_ONCE: f64 = 0.6;
+const KNOWN: u32 = 4;
+const SURE_AT_ONCE: f64 = 0.5;
 /// What has fixed its luck has to be this likely to be better: it was one look, and there cannot be another.
 const SURE_OF_FROZEN: f64 = 0.99;
 /// A keep this unlikely to be better is taken back, and no sooner.
@@ -33,11 +33,16 @@ const RETRACT_REFUTED: f64 = 0.6;
 const SURE_OF_SIMPLER: f64 = 0.9;
 const SIMPLER_MARGIN: f64 = 0.25;
 
+/// Where a trial brings one sd elsewhere, it is dearer than the mode says by so much, up to so much in all: what is known of
+/// a candidate is soon enough, and the next one is the better use of a trial.
+const DEARER: f64 = 4.0;
+const DEAREST: f64 = 2.0;
+
 /// What one mode of the judge asks for.
 struct Demands {
-    /// How large a gain has to be, at the least, in grains of the noise: what is kept has to be read by somebody.
+    /// How large a gain has to be, at the least, in sd of one trial of normal noise: what is kept has to be read by somebody.
     bar: f64,
-    /// How dear a trial is.
+    /// How dear a trial is, as a multiple of what it brings elsewhere.
     price: f64,
     /// How likely it has to be better by that much, and whether it gets trials until that is known.
     sure: f64,
@@ -47,7 +52,7 @@ struct Demands {
 fn demands(mode: Mode) -> Demands {
     match mode {
         Mode::Explore => Demands { bar: 0.0, price: 1.5, sure: 0.0, insists: false },
-        Mode::Balanced => Demands { bar: 0.015, price: 0.5, sure: 0.0, insists: false },
+        Mode::Balanced => Demands { bar: 0.018, price: 0.5, sure: 0.0, insists: false },
         Mode::Strict => Demands { bar: 0.03, price: 0.35, sure: 0.95, insists: true },
     }
 }
@@ -92,7 +97,14 @@ impl Study {
     /// How large a gain has to be to be worth keeping.
     pub(super) fn bar(&self, mind: &Mind) -> f64 {
         let asked = self.spec.metric.min_gain.map_or(0.0, Score::get);
-        asked.max(demands(self.spec.judge.mode).bar * mind.grain())
+        // The finer the grain, the more of what there is to gain is small.
+        asked.max(demands(self.spec.judge.mode).bar * mind.grain() * (mind.grain() / mind.noise()))
+    }
+
+    /// What another trial has to be worth.
+    fn price(&self, mind: &Mind, opinion: &Opinion) -> f64 {
+        let asked = demands(self.spec.judge.mode).price;
+        (asked + DEARER * opinion.price / mind.left()).min(DEAREST) * opinion.price
     }
 
     /// Whether there is no champion but the one it was made for.
@@ -105,7 +117,7 @@ impl Study {
         let known = self.state.mind().zip(self.state.came_close(content));
         known.is_some_and(|(mind, before)| {
             let opinion = mind.again(before, self.bar(mind));
-            opinion.of_candidate > demands(self.spec.judge.mode).price * opinion.price
+            opinion.of_candidate > self.price(mind, &opinion)
         })
     }
 
@@ -129,10 +141,11 @@ impl Study {
             let what = "the judge has no opinion of what was measured; this is a fault of overnight".to_owned();
             return Need::Verdict(judged(experiment, Verdict::EngineError, Reason::Engine { what }, None));
         };
-        let Demands { price, sure, insists, .. } = demands(self.spec.judge.mode);
+        let Demands { sure, insists, .. } = demands(self.spec.judge.mode);
         let frozen = self.state.is_frozen(experiment);
         let sure = if frozen { sure.max(SURE_OF_FROZEN) } else { sure };
-        let pays = |worth: f64| worth > price * opinion.price;
+        let price = self.price(mind, &opinion);
+        let pays = |worth: f64| worth > price;
         let hasty = self.state.judging.looks < KNOWN && experiment.scores().len() == 1 && opinion.chance < SURE_AT_ONCE;
         let undecided = opinion.expected > bar && (hasty || insists && opinion.chance < sure);
         let of_champion = if can_tell { CHAMPION_SERVES * opinion.of_champion } else { 0.0 };

@@ -82,6 +82,14 @@ impl Step {
             Step::AdvanceBranch { .. } | Step::Restack { .. } | Step::Again(_) => return None,
         })
     }
+
+    /// A trial with this seed; any other step as it is.
+    pub(super) fn with_seed(mut self, with: Seed) -> Step {
+        if let Step::StartTrial { seed, .. } = &mut self {
+            *seed = with;
+        }
+        self
+    }
 }
 
 impl Study {

@@ -15,13 +15,17 @@ const UNSEEN: u32 = 24;
 /// After so many trials of others the baseline is measured once more: the gain over it is told by what it gives all
 /// night, also where the night is never closed.
 const LOOK_BACK: u32 = 120;
-/// By how much more such trials are put off where a trial brings one sd elsewhere.
-const WATCH_DEAR: f64 = 1.0;
-const LOOK_BACK_DEAR: f64 = 4.0;
+/// By how much more such trials are put off where a trial brings one sd elsewhere, and how many times as long at most: the
+/// champion's tell when the machine is another one.
+const WATCH_DEAR: (f64, f64) = (4.0, 2.0);
+const LOOK_BACK_DEAR: (f64, f64) = (4.0, 5.0);
 /// Two scores may be close to each other by chance, and all that follows would be believed too easily: the baseline gets
-/// a third one soon, whoever is champion.
+/// a third one soon, whoever is champion. Calibration does not hold up the night: after so many trials, of which one is the
+/// first candidate's.
 const CALIBRATED: usize = 3;
-const THIRD_AFTER: u64 = 10;
+const THIRD_AFTER: u64 = 3;
+/// Where the seed settles the number, that one says nothing of how far seeds lie apart: after so many trials comes one more.
+const FOURTH_AFTER: u64 = 10;
 /// From so many trials on, one of them tells whether the seed settles the number.
 const PROBE_AFTER: u64 = 16;
 
@@ -33,7 +37,8 @@ impl Study {
         if self.state.run.as_ref()?.closing || self.left() == Some(0) {
             return None;
         }
-        self.alarmed(slot).or_else(|| self.sentinel(slot)).or_else(|| self.look_back(slot))
+        let of_champion = || self.alarmed(slot).or_else(|| self.third(slot)).or_else(|| self.sentinel(slot));
+        of_champion().or_else(|| self.look_back(slot))
     }
 
     /// What tells whether the machine is another one, or a keep is not what it was kept for. The one before the champion
@@ -48,6 +53,17 @@ impl Study {
         let champion = self.state.champion.filter(|id| self.may_measure(*id))?;
         let is_wanted = alarm.is_short() || !is_former_under_way;
         is_wanted.then(|| self.trial(champion, Purpose::Sentinel, slot))
+    }
+
+    /// The baseline's third trial, with the seed of its first: how far it is from itself says what the seed settles, and the
+    /// luck of that seed is known best from then on.
+    fn third(&self, slot: Slot) -> Option<Step> {
+        let baseline = self.state.find(self.state.baseline()).filter(|baseline| self.may_measure(baseline.id))?;
+        let is_early = baseline.scores().len() < CALIBRATED && is_unprobed(baseline);
+        let due = is_early && self.is_loop() && self.state.calibrated();
+        let due = due && self.state.judging.spent.trials() >= THIRD_AFTER;
+        let seed = baseline.fresh().iter().find(|trial| is_fair(trial.purpose)).map(|trial| trial.seed);
+        seed.filter(|_| due).map(|seed| self.trial(baseline.id, Purpose::Sentinel, slot).with_seed(seed))
     }
 
     fn sentinel(&self, slot: Slot) -> Option<Step> {
@@ -68,7 +84,9 @@ impl Study {
         let judging = &self.state.judging;
         let probes = is_unprobed(baseline) && judging.spent.trials() >= PROBE_AFTER;
         let due = self.is_loop() && self.state.champion != Some(baseline.id) && self.state.calibrated();
-        let is_early = baseline.scores().len() < CALIBRATED && judging.spent.trials() >= THIRD_AFTER;
+        let trials = baseline.fresh().len();
+        let is_early =
+            trials == CALIBRATED && baseline.looks().count() < CALIBRATED && judging.spent.trials() >= FOURTH_AFTER;
         let due = due && (probes || is_early || judging.unseen >= self.put_off(LOOK_BACK, LOOK_BACK_DEAR));
         due.then(|| self.probe(baseline, self.trial(baseline.id, Purpose::Sentinel, slot)))
     }
@@ -87,18 +105,16 @@ impl Study {
         };
         // Not the seed that it was chosen with: where the seed makes the number, that would be its luck again.
         let fair = experiment.fresh().iter().find(|trial| is_fair(trial.purpose)).map(|trial| trial.seed);
-        match (step, fair.filter(|_| is_due)) {
-            (Step::StartTrial { trial, experiment, purpose, slot, aid, .. }, Some(seed)) => {
-                Step::StartTrial { trial, experiment, purpose, seed, slot, aid }
-            }
-            (step, _) => step,
+        match fair.filter(|_| is_due) {
+            Some(seed) => step.with_seed(seed),
+            None => step,
         }
     }
 
     /// A gap that grows with what a trial would bring elsewhere.
-    fn put_off(&self, gap: u32, dear: f64) -> u32 {
-        let price = self.state.mind().map_or(0.0, |mind| mind.price() / mind.noise());
-        (f64::from(gap) * (1.0 + dear * price.clamp(0.0, 1.0))) as u32
+    fn put_off(&self, gap: u32, (dear, most): (f64, f64)) -> u32 {
+        let price = self.state.mind().map_or(0.0, |mind| mind.price() / mind.left());
+        (f64::from(gap) * (1.0 + dear * price.max(0.0)).min(most)) as u32
     }
 
     /// A person who waits for one verdict gets it; the judge asks for the champion where it needs it.

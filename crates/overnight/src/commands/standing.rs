@@ -92,7 +92,7 @@ pub(super) fn spec(site: &Site, summary: &Summary) -> Option<Spec> {
     spec_at(site, &user, &text, from).ok()
 }
 
-/// `check` runs one seed twice, which a night hardly ever does: what it found of this very triplet.
+/// `check` runs one seed twice, which a short run may not: what it found of this very triplet.
 pub(super) fn add_probe(site: &Site, summary: &mut Summary) {
     if summary.noise.seed != SeedUse::Unknown {
         return;

@@ -1,6 +1,7 @@
 //! The baseline comes first.
 
 use super::*;
+use crate::id::Seed;
 
 #[test]
 fn the_baseline_is_measured_three_times_before_anybody_is_asked() {
@@ -80,4 +81,49 @@ fn a_baseline_that_we_lose_three_times_ends_the_run_and_not_the_baseline() {
     assert_eq!(driver.stopped(), StopReason::EngineErrors { last: "no slot".into() });
     driver.start(Driver::LOOP, 1);
     assert_eq!(driver.trial(1.0), Purpose::Baseline);
+}
+
+/// What a seed does to whatever runs with it.
+fn settled(Seed(seed): Seed) -> f64 {
+    f64::from(seed.wrapping_mul(2_654_435_761) >> 16) / 65_536.0 - 0.5
+}
+
+/// The first so many trials of a night in which the seed settles every number of the baseline.
+fn settled_night(trials: usize, level: impl Fn(ExperimentId, Seed) -> f64) -> (Driver, Vec<(ExperimentId, Seed)>) {
+    let mut driver = Driver::new(spec());
+    let mut seen = Vec::new();
+    while seen.len() < trials {
+        match driver.step() {
+            Step::StartTrial { trial, experiment, purpose, seed, .. } => {
+                seen.push((experiment, seed));
+                let value = if experiment.is_baseline() { 10.0 + settled(seed) } else { level(experiment, seed) };
+                driver.finish((trial, experiment, purpose), measured(Some(value)));
+            }
+            Step::Ask { experiment, .. } => driver.proposed(experiment, &format!("idea {experiment}")),
+            Step::Judge(judged) if matches!(judged.verdict, Verdict::Kept | Verdict::Baseline) => driver.advance(),
+            Step::Judge(_) => driver.study.forget_judged(),
+            other => panic!("{other:?}"),
+        }
+    }
+    (driver, seen)
+}
+
+#[test]
+fn the_baselines_third_trial_has_its_first_seed_and_a_fourth_comes_soon_where_that_settles_the_number() {
+    for level in [10.0, 5.0] {
+        let (_, seen) = settled_night(24, |_, seed| level + settled(seed));
+        let seeds: Vec<Seed> = seen.iter().filter(|(id, _)| id.is_baseline()).map(|(_, seed)| *seed).collect();
+        assert!(seeds.len() >= 4, "{seeds:?}");
+        assert_eq!(seeds[2], seeds[0], "{seeds:?}");
+        assert!(!seeds[..3].contains(&seeds[3]) && seeds[0] != seeds[1], "{seeds:?}");
+    }
+}
+
+#[test]
+fn where_the_seed_settles_the_number_a_candidate_that_fixes_its_luck_is_known_for_it() {
+    let lucky = ExperimentId(12);
+    let (driver, seen) = settled_night(60, |id, seed| if id == lucky { 9.6 } else { 10.2 + settled(seed) });
+    assert!(seen.iter().filter(|(id, _)| *id == lucky).count() > 1, "it looked better");
+    let found = driver.study.state().find(lucky);
+    assert!(found.is_none_or(|found| driver.study.state().is_frozen(found)), "it was kept for its luck");
 }

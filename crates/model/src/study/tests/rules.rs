@@ -22,6 +22,9 @@ fn a_gain_of_many_sd_needs_no_ceremony_and_a_hopeless_one_no_second_look() {
         driver.propose(&format!("worse {index}"));
         let (verdict, reason, (own, _)) = driver.settle(&[1.4, 1.5], &[1.0, 1.01, 0.99]);
         assert_eq!((verdict, own), (Verdict::Discarded, 1), "{reason}");
+        if index == 0 {
+            driver.look(Purpose::Sentinel, 0.99);
+        }
     }
     driver.propose("better");
     let (verdict, reason, (own, _)) = driver.settle(&[0.5], &[1.0, 1.01, 0.99]);
@@ -186,6 +189,9 @@ fn a_number_too_large_to_be_squared_is_suspect_and_spoils_nothing() {
         driver.propose(text);
         driver.trial(text.parse().unwrap());
         assert_eq!(driver.verdict().0, Verdict::Suspect);
+        if text == "-1e200" {
+            driver.look(Purpose::Sentinel, 0.99);
+        }
     }
     // A liar that waits for its re-measurement.
     driver.propose("patient");
