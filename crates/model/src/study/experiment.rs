@@ -56,6 +56,8 @@ pub struct Experiment {
     pub is_beyond_repair: bool,
     pub trials: Vec<Trial>,
     /// From which trial on its surface is the one it has now: it may have been put on another champion.
+    pub(super) surface_from: usize,
+    /// From which trial on they count: those before were of another surface, or of another machine.
     pub fresh_from: usize,
     /// Trials of the champion for its sake.
     pub aided: u32,
@@ -132,6 +134,7 @@ impl Experiment {
             repairs: 0,
             is_beyond_repair: false,
             trials: Vec::new(),
+            surface_from: 0,
             fresh_from: 0,
             aided: 0,
             clashes: false,

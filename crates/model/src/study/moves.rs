@@ -14,7 +14,7 @@ impl State {
         self.contents.entry(proposed.content.clone()).or_insert(id);
         self.forms.extend(proposed.form.clone().filter(|form| !self.forms.contains_key(form)).map(|form| (form, id)));
         self.with_open(id, |open| {
-            open.fresh_from = open.trials.len();
+            (open.surface_from, open.fresh_from) = (open.trials.len(), open.trials.len());
             open.parent = Some(proposed.parent.clone());
             open.commit = Some(proposed.commit.clone());
             open.commit_time = proposed.commit_time;

@@ -28,7 +28,7 @@ impl State {
         self.forms.extend(proposed.form.clone().filter(|form| !self.forms.contains_key(form)).map(|form| (form, id)));
         self.with_open(id, |open| {
             (open.asked, open.repairs) = (false, open.repairs + 1);
-            open.fresh_from = open.trials.len();
+            (open.surface_from, open.fresh_from) = (open.trials.len(), open.trials.len());
             open.commit = Some(proposed.commit.clone());
             open.commit_time = proposed.commit_time;
             open.description = proposed.description.clone();

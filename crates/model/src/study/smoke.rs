@@ -56,8 +56,9 @@ impl Study {
     /// What stands between an experiment and its first trial; `None` where it may have one.
     pub(super) fn smoke_need(&self, experiment: &Experiment) -> Option<Need> {
         let smoke = self.spec.evaluate.smoke.as_ref()?;
-        // What comes over from another segment has run before.
-        if self.state.carried() == Some(experiment.id) {
+        // What comes over from another segment has run before, and so has what a machine that shifted made begin anew.
+        let has_run = experiment.trials.len() > experiment.surface_from && experiment.id != self.state.baseline();
+        if has_run || self.state.carried() == Some(experiment.id) {
             return None;
         }
         let Some(ending) = experiment.smoked(None) else { return Some(Need::Smoke { on: None }) };
